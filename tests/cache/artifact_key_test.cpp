@@ -119,6 +119,17 @@ TEST(ArtifactKey, IsPinnedForASpecializationAndItsSource) {
                             .digest);
 }
 
+TEST(ArtifactKey, FollowsTheBuild) {
+  for (const char* target : {"host", "sm_90a"}) {
+    std::set<std::string> digests;
+    for (const BuildKind build : {BuildKind::plain, BuildKind::lines, BuildKind::debug}) {
+      const Specialization one = specialize(16, target);
+      const Source source = render(one, TemplateFiles::embedded(), build).value();
+      EXPECT_TRUE(digests.insert(make_key(one, source).hex()).second) << build_kind_word(build);
+    }
+  }
+}
+
 TEST(ArtifactKey, FollowsTheRenderedSourceAndTheTarget) {
   std::set<std::string> digests;
   for (const int cols : {0, 16, 32}) {

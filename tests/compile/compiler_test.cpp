@@ -46,6 +46,17 @@ TEST(CodeOptions, OfTheHostFollowTheSanitizerOfTheLibrary) {
   EXPECT_NE(host_options(host, "thread"), host_options(host, ""));
 }
 
+TEST(CodeOptions, OfBuildsThatNameTheirLinesAskForThem) {
+  const Target host, cuda{Target::Kind::cuda, 90, 'a', 1};
+  for (const BuildKind build : {BuildKind::lines, BuildKind::debug}) {
+    EXPECT_TRUE(has(code_options(cuda, build), "--generate-line-info"));
+    EXPECT_TRUE(has(code_options(host, build), "-g"));
+    EXPECT_TRUE(has(code_options(host, build), build == BuildKind::debug ? "-O1" : "-O2"));
+  }
+  EXPECT_EQ(code_options(cuda, BuildKind::plain), code_options(cuda));
+  EXPECT_FALSE(has(code_options(host), "-g"));
+}
+
 TEST(RejectedSource, ShowsTheLogAndTheLineToMend) {
   const Source source{"quantize.cu", "quantize", ""};
   EXPECT_EQ(rejected_source(source, {Target::Kind::cuda, 90, 'a', 1}, "NVRTC 13.0",

@@ -150,6 +150,21 @@ TEST_F(RunOnHost, ThatIsNotWhatTheOtherBuildMakesShowsTheFirstElementOfIt) {
 #endif
 }
 
+TEST_F(RunOnHost, ADebugBuildSaysWhereATensorIsLeft) {
+  EXPECT_EQ(scale({"--debug"}).exit_code, 0);
+  testing::write_text(file("index.npy"), array_of<std::int32_t>("<i4", {2}, {1, 2}));
+  const auto left = scale({"--debug"});
+  EXPECT_EQ(left.exit_code, 1);
+  EXPECT_NE(left.errors.find("assertion_failed: kernel scale, block (0, 0, 0), thread (0, 0, 0): "
+                             "scale.cu:20: x[6] is outside of its 6 elements"),
+            std::string::npos)
+      << left.errors;
+  diecast_.set("DIECAST_BUILD", "fast");
+  EXPECT_NE(scale({}).errors.find("DIECAST_BUILD: no kind of build is named \"fast\"\n"
+                                  "  fix: use plain, lines or debug"),
+            std::string::npos);
+}
+
 TEST_F(RunOnHost, WithWrongFilesSizesOrNamesIsRefused) {
   const auto refused = [&](const std::vector<std::string>& more, std::string_view why) {
     const auto done = scale(more);

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 namespace diecast {
@@ -59,10 +60,13 @@ int anonymous_file(const std::string& label) {
 }
 
 // The loader takes two libraries of one path for the same, and descriptor numbers come back: every
-// opening gets a spelling of its own, the bits of a counter as "/" and "/.".
+// opening gets a spelling of its own, the bits of a counter as "/" and "/.". Under the process's
+// number, where that is known here: a debugger would take "self" for itself, and a file of its own.
 std::string unique_descriptor_path(int file) {
   static std::atomic<std::uint64_t> count = 0;
-  std::string path = "/proc/self/fd";
+  std::error_code none;
+  const auto own = std::filesystem::read_symlink("/proc/self", none);
+  std::string path = cat("/proc/", none ? "self" : own.string(), "/fd");
   for (std::uint64_t n = ++count; n != 0; n >>= 1) path += (n & 1) ? "/." : "/";
   return cat(path, '/', file);
 }
@@ -198,13 +202,22 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
     return Error{ErrorCode::io_error,
                  cat("cannot make an anonymous file for ", quote(label), ": ", errno_text(failure)),
                  "allow memfd_create with executable content (sysctl vm.memfd_noexec=0)"};
-  const Descriptor file(system_files(), number);
+  Descriptor file(system_files(), number);
   if (const int failed = write_exactly(system_files(), number, bytes.data(), bytes.size(), 0);
       failed < 0)
     return file_error("write", cat("the anonymous file for ", label), failed);
   const std::string path = unique_descriptor_path(number);
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle) return Library(handle, true);
+  if (handle) {
+    Library out(handle, true);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (text.find(".debug_line") == text.npos) return out;
+    // Debuggers read the file while the code is loaded.
+    const auto kept = std::make_shared<std::pair<std::shared_ptr<void>, Descriptor>>(
+        out.handle_, std::move(file));
+    out.handle_ = std::shared_ptr<void>(kept, handle);
+    return out;
+  }
   const std::string reason = loader_text(path);
   if (const int lack = lack_of_descriptors(reason); lack < 0)
     return file_error("load", label, lack);

@@ -28,7 +28,7 @@ ArtifactKey make_key(const KeyFields& fields) {
 ArtifactKey make_key(const Specialization& specialization, const Source& source) {
   const Target& target = specialization.target();
   return make_key(
-      KeyFields{source.symbol, source.text, code_options(target), target.name(),
+      KeyFields{source.symbol, source.text, code_options(target, source.build), target.name(),
                 target.is_host() ? Artifact::Kind::shared_object : Artifact::Kind::cubin,
                 specialization.argument_schema()});
 }

@@ -36,7 +36,7 @@ inline constexpr std::uint64_t kKeyVersion = 2;
 // The fields that a record is made of.
 struct KeyFields {
   std::string_view template_name, source;
-  std::vector<std::string> options;  // code_options(target)
+  std::vector<std::string> options;  // code_options() of target and build
   std::string target;
   Artifact::Kind kind = Artifact::Kind::cubin;
   std::string_view schema;

@@ -6,8 +6,8 @@
 namespace diecast {
 namespace {
 
-std::vector<std::string> cuda_options(const Target& target) {
-  return {
+std::vector<std::string> cuda_options(const Target& target, BuildKind build) {
+  std::vector<std::string> options = {
       "--gpu-architecture=" + target.name(),
       "--std=c++17",
       "-default-device",
@@ -16,6 +16,8 @@ std::vector<std::string> cuda_options(const Target& target) {
       // is given always.
       "--ptxas-options=-v",
   };
+  if (build != BuildKind::plain) options.emplace_back("--generate-line-info");
+  return options;
 }
 
 std::vector<std::string> machine_options(const Target& target) {
@@ -40,10 +42,11 @@ std::string built_sanitizer() {
 #endif
 }
 
-std::vector<std::string> host_options(const Target& target, const std::string& sanitizer) {
+std::vector<std::string> host_options(const Target& target, const std::string& sanitizer,
+                                      BuildKind build) {
   std::vector<std::string> options = {
       "-std=c++17",
-      "-O2",
+      build == BuildKind::debug ? "-O1" : "-O2",
       "-fPIC",
       "-shared",
       // The bits of the result: every operation rounds by itself, as --fmad=false does on CUDA.
@@ -60,6 +63,7 @@ std::vector<std::string> host_options(const Target& target, const std::string& s
       "-fno-semantic-interposition",
   };
   for (std::string& option : machine_options(target)) options.push_back(std::move(option));
+  if (build != BuildKind::plain) options.emplace_back("-g");
   if (!sanitizer.empty()) {
     options.push_back("-fsanitize=" + sanitizer);
     options.push_back("-fno-sanitize-recover=all");
@@ -68,8 +72,9 @@ std::vector<std::string> host_options(const Target& target, const std::string& s
   return options;
 }
 
-std::vector<std::string> code_options(const Target& target) {
-  return target.is_host() ? host_options(target, built_sanitizer()) : cuda_options(target);
+std::vector<std::string> code_options(const Target& target, BuildKind build) {
+  return target.is_host() ? host_options(target, built_sanitizer(), build)
+                          : cuda_options(target, build);
 }
 
 namespace {

@@ -15,10 +15,11 @@ namespace diecast {
 
 // Returns the options that decide the machine code. They are part of the cache key, so they are
 // known without a compiler and the same for every compiler version.
-std::vector<std::string> code_options(const Target& target);
+std::vector<std::string> code_options(const Target& target, BuildKind build = BuildKind::plain);
 
 // Returns those of a host target with a sanitizer ("address,undefined") or none ("").
-std::vector<std::string> host_options(const Target& target, const std::string& sanitizer);
+std::vector<std::string> host_options(const Target& target, const std::string& sanitizer,
+                                      BuildKind build = BuildKind::plain);
 
 // The sanitizer that this library was built with; kernels for the host are compiled with it too.
 std::string built_sanitizer();

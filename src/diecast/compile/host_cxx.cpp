@@ -98,7 +98,8 @@ class HostCompiler final : public Compiler {
   Result<Artifact> compile(const Source& source, const Target& target) override;
 
  private:
-  std::vector<std::string> arguments(const Source& source, const Target& target) const;
+  std::vector<std::string> arguments(const Source& source, const Target& target,
+                                     const std::string& directory) const;
 
   const std::string program_, version_line_, identity_, sanitizer_, arithmetic_;
 };
@@ -118,14 +119,17 @@ Result<void> HostCompiler::accepts(const Target& target) const {
 
 // The compiler runs inside the directory and sees no other name of it: nothing of where it is gets
 // into the object, a sanitizer's notes included.
-std::vector<std::string> HostCompiler::arguments(const Source& source, const Target& target) const {
+std::vector<std::string> HostCompiler::arguments(const Source& source, const Target& target,
+                                                 const std::string& directory) const {
+  const bool plain = source.build == BuildKind::plain;
   std::vector<std::string> arguments = {program_};
-  for (std::string& option : host_options(target, sanitizer_))
+  for (std::string& option : host_options(target, sanitizer_, source.build))
     arguments.push_back(std::move(option));
   for (const char* option : {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function",
                              "-Wno-unused-const-variable", "-fdiagnostics-color=never", "-nostdinc",
                              "-Wl,--build-id=none", "-Wl,--version-script=exports"})
     arguments.push_back(option);
+  if (!plain) arguments.push_back(cat("-fdebug-prefix-map=", directory, "=."));
   // With `exchange none` threads have the stack of who launches. A sanitizer's frames are larger.
   const bool clang = !version_line_.starts_with("g++ ");
   for (std::string& option : listing_options(clang)) arguments.push_back(std::move(option));
@@ -136,9 +140,11 @@ std::vector<std::string> HostCompiler::arguments(const Source& source, const Tar
   for (const char* argument : {"-o", "kernel.so", kTextFile}) arguments.push_back(argument);
   // A sanitizer's reports want the names, and it has a library of its own. Kernels are C++ without
   // a C++ library: no start files, and half the time to link.
-  if (sanitizer_.empty())
-    for (const char* argument : {"-Wl,--strip-all", "-nostdlib", arithmetic_.c_str(), "-lm", "-lc"})
+  if (sanitizer_.empty()) {
+    if (plain) arguments.emplace_back("-Wl,--strip-all");
+    for (const char* argument : {"-nostdlib", arithmetic_.c_str(), "-lm", "-lc"})
       arguments.push_back(argument);
+  }
   return arguments;
 }
 
@@ -151,7 +157,7 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
   DIECAST_CHECK(write_new_file(directory.file("exports"),
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
   DIECAST_TRY(const ProcessResult result,
-              run_compiler(arguments(source, target), directory.path()));
+              run_compiler(arguments(source, target, directory.path()), directory.path()));
   if (result.exit_code != 0)
     return compile_error(source, target, version_line_, result.errors, directory.path());
   DIECAST_CHECK(opened_nothing_else(source, directory, kTextFile));

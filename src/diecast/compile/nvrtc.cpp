@@ -116,7 +116,7 @@ class NvrtcCompiler final : public Compiler {
   // Compiles, and returns NVRTC's log.
   Result<std::string> build(nvrtc::OpenProgram& program, const Source& source,
                             const Target& target) const;
-  std::vector<std::string> options(const Target& target) const;
+  std::vector<std::string> options(const Source& source, const Target& target) const;
   std::string log_without_report(const Source& source, const Target& target) const;
   Error failure(const Source& source, const Target& target, std::string_view function,
                 nvrtc::Status status, std::string_view log) const;
@@ -143,8 +143,8 @@ Result<void> NvrtcCompiler::accepts(const Target& target) const {
                                            " or later, and name it in DIECAST_NVRTC")};
 }
 
-std::vector<std::string> NvrtcCompiler::options(const Target& target) const {
-  std::vector<std::string> options = code_options(target);
+std::vector<std::string> NvrtcCompiler::options(const Source& source, const Target& target) const {
+  std::vector<std::string> options = code_options(target, source.build);
   options.push_back("--no-source-include");  // else a file in the working directory could come in
   // Its own cache would look for libcuda and write files; the option came with that cache.
   if (at_least(api_, {12, 9})) options.push_back("--no-cache");
@@ -156,7 +156,7 @@ std::vector<std::string> NvrtcCompiler::options(const Target& target) const {
 
 // ptxas, asked for its report, leaves out why it refuses too much static shared memory.
 std::string NvrtcCompiler::log_without_report(const Source& source, const Target& target) const {
-  std::vector<std::string> options = this->options(target);
+  std::vector<std::string> options = this->options(source, target);
   std::erase(options, "--ptxas-options=-v");
   nvrtc::OpenProgram program(api_);
   if (program.create(source) != nvrtc::kSuccess) return {};
@@ -184,7 +184,9 @@ Result<std::string> NvrtcCompiler::build(nvrtc::OpenProgram& program, const Sour
                                          const Target& target) const {
   if (const auto status = program.create(source); status != nvrtc::kSuccess)
     return failure(source, target, "nvrtcCreateProgram", status, {});
-  const auto status = program.compile(options(target));
+  const auto with = options(source, target);
+  const auto status =
+      source.build == BuildKind::plain ? program.compile(with) : program.compile_at_root(with);
   std::string log = program.log();
   if (status == nvrtc::kCompilation && !log.empty() &&
       clean_log(without_ptxas_report(log)).empty()) {

@@ -20,6 +20,9 @@ class OpenProgram {
 
   Status create(const Source& source);
   Status compile(const std::vector<std::string>& options);
+  // The same by a thread whose working directory is `/`, where the system lets it: NVRTC puts that
+  // folder before the names of files in line info, which must not follow from where we are.
+  Status compile_at_root(const std::vector<std::string>& options);
   // What NVRTC wrote; a log that cannot be had is empty, one beyond all measure is only named.
   std::string log() const;
   // What a compile made. Errors: internal (NVRTC names a size beyond all measure, or fails).

@@ -19,6 +19,7 @@ enum class Tag : std::uint16_t {
   target,
   identity,
   temporary,
+  build,
   code,
   what,
   fix
@@ -29,7 +30,7 @@ constexpr int kRefused = 3;  // exit code: the answer is an error
 // What both sides know of the artifact: its entry is checked against this.
 ArtifactKey agreed_key(const Source& source, const Target& target) {
   return make_key(
-      KeyFields{source.symbol, source.text, code_options(target), target.name(),
+      KeyFields{source.symbol, source.text, code_options(target, source.build), target.name(),
                 target.is_host() ? Artifact::Kind::shared_object : Artifact::Kind::cubin, ""});
 }
 
@@ -136,7 +137,8 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
     std::erase_if(process.environment, [](const auto& set) { return set.starts_with("TMPDIR="); });
     process.environment.push_back("TMPDIR=" + temporary->path());
   }
-  request.add(tag(Tag::temporary), temporary ? temporary->path() : std::string());
+  request.add(tag(Tag::temporary), temporary ? temporary->path() : std::string())
+      .add(tag(Tag::build), build_kind_word(source.build));
   process.input = text_of(request.bytes());
   process.directory = "/";
   process.time_limit = isolated.time;
@@ -164,20 +166,21 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
 
 std::string temporary_of(std::string_view request) {
   const auto fields = Record::parse(as_bytes(request));
-  return fields && fields->size() == 6 ? std::string((*fields)[tag(Tag::temporary) - 1u].text())
+  return fields && fields->size() == 7 ? std::string((*fields)[tag(Tag::temporary) - 1u].text())
                                        : std::string();
 }
 
 IsolatedAnswer answer_isolated(const RuntimeOptions& options, std::string_view request) {
   const auto answer = [&]() -> Result<Bytes> {
     const auto fields = Record::parse(as_bytes(request));
-    if (!fields || fields->size() != 6) {
+    if (!fields || fields->size() != 7) {
       return Error{ErrorCode::invalid_argument, "this is no request to compile",
                    "`diecast compile` is the command for people"};
     }
     const auto text = [&](Tag wanted) { return (*fields)[tag(wanted) - 1u].text(); };
+    DIECAST_TRY(const BuildKind build, parse_build_kind(text(Tag::build)));
     const Source source{std::string(text(Tag::name)), std::string(text(Tag::symbol)),
-                        std::string(text(Tag::text))};
+                        std::string(text(Tag::text)), build};
     DIECAST_TRY(const Target target, Target::parse(text(Tag::target)));
     DIECAST_TRY(const Artifact artifact,
                 compile_here(options, source, target, text(Tag::identity)));

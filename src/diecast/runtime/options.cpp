@@ -65,6 +65,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.log = environment_variable("DIECAST_LOG");
   take(options, "DIECAST_CACHE_POLICY", options.cache_policy, parse_cache_policy);
   take(options, "DIECAST_CACHE_COMPILERS", options.cache_compilers, parse_compiler_choice);
+  take(options, "DIECAST_BUILD", options.build, parse_build_kind);
   take(options, "DIECAST_CACHE_BYTES", options.cache_bytes, parse_bytes);
   options.nvrtc = NvrtcSearch::from_environment();
   options.host_cxx = HostCxxOptions::from_environment();

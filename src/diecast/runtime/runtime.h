@@ -64,6 +64,7 @@ struct RuntimeOptions {
   std::uint64_t cache_bytes = 2ull << 30;  // DIECAST_CACHE_BYTES of the writable root; 0: no limit
   std::string trace;  // DIECAST_TRACE: a file that gets the line of everything resolved, for `warm`
   std::string log;    // DIECAST_LOG: off, warn, info, or a file; what of its events is printed
+  BuildKind build = BuildKind::plain;  // DIECAST_BUILD; see build_kind.h
   std::string tuning;  // DIECAST_TUNING: files of tuning records, separated by commas
   NvrtcSearch nvrtc;
   HostCxxOptions host_cxx;

@@ -113,7 +113,7 @@ Result<Templates::Parts> Templates::parts_of(const std::shared_ptr<const Templat
     std::lock_guard lock(mutex_);
     if (const auto known = parts_.find(tmpl); known != parts_.end()) return known->second;
   }
-  DIECAST_TRY(SourceParts made, source_parts(*tmpl, *files()));
+  DIECAST_TRY(SourceParts made, source_parts(*tmpl, *files(), common_.options.build));
   auto parts = std::make_shared<const SourceParts>(std::move(made));
   std::lock_guard lock(mutex_);
   return parts_.emplace(tmpl, std::move(parts)).first->second;
@@ -121,7 +121,7 @@ Result<Templates::Parts> Templates::parts_of(const std::shared_ptr<const Templat
 
 Result<Source> Templates::render(const Specialization& specialization) {
   DIECAST_TRY(const Parts parts, parts_of(specialization.shared_tmpl()));
-  DIECAST_TRY(Source source, diecast::render(specialization, *parts));
+  DIECAST_TRY(Source source, diecast::render(specialization, *parts, common_.options.build));
   ++common_.count.rendered;
   common_.tell(RuntimeEvent::Kind::rendered, specialization.spelling(), "", 0);
   return source;

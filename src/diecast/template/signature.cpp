@@ -1,5 +1,6 @@
 // The kernel's entry and the head of its body, from the arg lines; see signature.h.
 #include <diecast/base/text.h>
+#include <diecast/template/argument_forms.h>
 #include <diecast/template/signature.h>
 
 #include <algorithm>
@@ -8,105 +9,10 @@
 namespace diecast {
 namespace {
 
-// One kernel parameter in its forms.
-struct Form {
-  std::string body;   // as the body takes it
-  std::string raw;    // as the CUDA entry takes it
-  std::string value;  // the type a host launch points to
-  std::string name;
-  std::string pass;      // what the entry gives the body
-  bool large = false;    // a structure: never copied on the host
-  bool derived = false;  // made by the entry from other parameters: no kernel parameter of its own
-  bool read = false;     // what it points to is read
-};
-
-Form by_value(const std::string& type, const std::string& name) {
-  return {cat(type, " ", name), cat(type, " ", name), type, name, name};
-}
-
-Form of_tensor(const Argument& argument) {
-  const std::string& name = argument.name;
-  const std::string type =
-      cat(argument.direction == Argument::Direction::in ? "const " : "", argument.type, "*");
-  const std::string restricted = cat(type, " __restrict__ ", name);
-  Form form = {restricted, restricted, type, name, name};
-  form.read = argument.direction != Argument::Direction::out && !argument.settled;
-  return form;
-}
-
-// What is not there comes from nowhere; the body has its names all the same.
-Form of_absent(Form form, const std::string& pass) {
-  form.pass = pass;
-  form.derived = true;
-  form.read = false;
-  return form;
-}
-
-std::string value_of_device_size(std::string_view name) { return cat(name, ".count()"); }
-
-// Where rows cannot be apart the body's NAME_stride is the row length, known to be.
-Form of_stride(const Argument& argument, bool apart, const Template& tmpl) {
-  Form form = by_value("i64", argument.name + "_stride");
-  if (apart) return form;
-  form.pass = argument.shape.back().cpp([&tmpl](std::string_view name) {
-    const Size* size = tmpl.size(name);
-    return size && size->device ? value_of_device_size(name) : cpp_name(tmpl, name);
-  });
-  form.derived = true;
-  return form;
-}
-
-Form of_device_size(const std::string& name) {
-  return {cat("i64 ", name), cat("diecast::DeviceSize ", name), "diecast::DeviceSize", name,
-          value_of_device_size(name)};
-}
-
-Form of_structure(const std::string& type, const std::string& name) {
-  return {cat("const ", type, "& ", name),
-          cat("const __grid_constant__ ", type, " ", name),
-          type,
-          name,
-          name,
-          true};
-}
-
-std::vector<Form> forms_of(const Specialization& specialization) {
-  std::vector<Form> forms;
-  for (std::size_t i = 0; i < specialization.arguments().size(); ++i) {
-    const Argument& argument = specialization.tmpl().arguments()[i];
-    const BoundArgument& bound = specialization.arguments()[i];
-    switch (argument.kind) {
-      case Argument::Kind::tensor:
-        forms.push_back(bound.absent ? of_absent(of_tensor(argument), "nullptr")
-                                     : of_tensor(argument));
-        if (argument.stride && bound.absent)
-          forms.push_back(of_absent(by_value("i64", argument.name + "_stride"), "0"));
-        else if (argument.stride)
-          forms.push_back(of_stride(argument, bound.stride, specialization.tmpl()));
-        break;
-      case Argument::Kind::size:
-        if (!bound.fixed)
-          forms.push_back(bound.device ? of_device_size(argument.name)
-                                       : by_value("i64", argument.name));
-        break;
-      case Argument::Kind::scalar:
-        forms.push_back(by_value(argument.type, argument.name));
-        break;
-      case Argument::Kind::structure:
-        forms.push_back(of_structure(argument.type, argument.name));
-        break;
-      case Argument::Kind::tensor_map:
-        forms.push_back(of_structure("diecast::TensorMap", argument.name));
-        break;
-    }
-  }
-  return forms;
-}
-
-std::string listed(const std::vector<Form>& forms, std::string Form::*part) {
+std::string listed(const std::vector<ArgumentForm>& forms, std::string ArgumentForm::*part) {
   std::vector<std::string> parts;
-  for (const Form& form : forms)
-    if (part != &Form::raw || !form.derived) parts.push_back(form.*part);
+  for (const ArgumentForm& form : forms)
+    if (part != &ArgumentForm::raw || !form.derived) parts.push_back(form.*part);
   return join(parts, ", ");
 }
 
@@ -208,39 +114,42 @@ constexpr std::string_view kBegun =
 constexpr std::string_view kBegunReadingNothing =
     "asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); ";
 
-std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
+std::string cuda_entry(const Specialization& specialization, const std::vector<ArgumentForm>& forms,
                        const std::string& bounds) {
   const std::string& name = specialization.tmpl().name();
   const LaunchRule& launch = specialization.tmpl().launch();
   const bool waits = launch.dependent && !launch.late && specialization.target().cc >= 90;
   bool reads = false;
-  std::vector<Form> given = forms;
-  for (Form& form : given) {
+  std::vector<ArgumentForm> given = forms;
+  for (ArgumentForm& form : given) {
     if (!waits || !form.read) continue;
     form.pass += " + diecast_begun";
     reads = true;
   }
-  return cat("extern \"C\" __global__ void ", bounds, name, "(", listed(forms, &Form::raw), ") { ",
+  return cat("extern \"C\" __global__ void ", bounds, name, "(", listed(forms, &ArgumentForm::raw),
+             ") { ",
              !waits  ? ""
              : reads ? kBegun
                      : kBegunReadingNothing,
-             name, "_body(", listed(given, &Form::pass), "); } ");
+             name, "_body(", listed(given, &ArgumentForm::pass), "); } ");
 }
 
 // `parameters` has a pointer to each value, as cuLaunchKernel takes them.
-std::string host_entry(const Specialization& specialization, const std::vector<Form>& forms) {
+std::string host_entry(const Specialization& specialization,
+                       const std::vector<ArgumentForm>& forms) {
   static constexpr const char* kRun[] = {"none", "warp", "block"};
   const std::string& name = specialization.tmpl().name();
   std::string text = cat("extern \"C\" void ", name, "(diecast::HostBlock* diecast_block, void**",
                          forms.empty() ? "" : " diecast_parameters", ") { ");
   int index = 0;
-  for (const Form& form : forms) {
+  for (const ArgumentForm& form : forms) {
     if (form.derived) continue;
     text += cat(form.value, form.large ? " const& " : " const ", form.name, " = *static_cast<",
                 form.value, " const*>(diecast_parameters[", index++, "]); ");
   }
   return cat(text, "diecast::host_run_", kRun[static_cast<int>(specialization.tmpl().exchange())],
-             "(diecast_block, [&] { ", name, "_body(", listed(forms, &Form::pass), "); }); } ");
+             "(diecast_block, [&] { ", name, "_body(", listed(forms, &ArgumentForm::pass),
+             "); }); } ");
 }
 
 }  // namespace
@@ -254,10 +163,10 @@ std::string cpp_name(const Template& tmpl, std::string_view name) {
   return type ? cat("diecast::dtype_id<", name, ">") : std::string(name);
 }
 
-Result<std::string> kernel_head(const Specialization& specialization) {
-  const std::vector<Form> forms = forms_of(specialization);
+Result<std::string> kernel_head(const Specialization& specialization, BuildKind build) {
+  const std::vector<ArgumentForm> forms = forms_of(specialization, build);
   const std::string body = cat("DIECAST_DEVICE void ", specialization.tmpl().name(), "_body(",
-                               listed(forms, &Form::body), ")");
+                               listed(forms, &ArgumentForm::body), ")");
   std::string text;
   for (const Argument& argument : specialization.tmpl().arguments())
     if (argument.kind == Argument::Kind::structure)

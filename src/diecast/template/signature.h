@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/template/build_kind.h>
 #include <diecast/template/specialization.h>
 
 #include <string>
@@ -13,7 +14,8 @@ namespace diecast {
 // type its number.
 std::string cpp_name(const Template& tmpl, std::string_view name);
 
-// One line, without the `#define DIECAST_KERNEL`.
-Result<std::string> kernel_head(const Specialization& specialization);
+// One line, without the `#define DIECAST_KERNEL`. In a debug build the body's tensors are checked
+// pointers (diecast/device/base/checked.h).
+Result<std::string> kernel_head(const Specialization& specialization, BuildKind build);
 
 }  // namespace diecast

@@ -195,12 +195,14 @@ std::string asserts(const Template& tmpl) {
 
 }  // namespace
 
-Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files) {
+Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files,
+                                 BuildKind build) {
   const std::string name = tmpl.name() + ".cu";
   DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), name, tmpl.code_line()));
   Headers headers(files);
   DIECAST_CHECK(headers.add({"diecast/device/base/types.h", ""}));
   DIECAST_CHECK(headers.add({"diecast/device/base/simt.h", ""}));
+  if (build == BuildKind::debug) DIECAST_CHECK(headers.add({"diecast/device/base/checked.h", ""}));
   for (const std::string& header : tmpl.used()) DIECAST_CHECK(headers.add({header, ""}));
   for (const Include& header : code.includes) DIECAST_CHECK(headers.add(header));
   DIECAST_TRY(std::set<std::string> declared, headers.declared(tmpl));
@@ -208,25 +210,29 @@ Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& file
                      line_directive(tmpl.code_line(), name) + code.text, std::move(declared)};
 }
 
-Result<Source> render(const Specialization& specialization, const SourceParts& parts) {
+Result<Source> render(const Specialization& specialization, const SourceParts& parts,
+                      BuildKind build) {
   const Template& tmpl = specialization.tmpl();
   const Target& target = specialization.target();
-  DIECAST_TRY(const std::string head, kernel_head(specialization));
-  Source out{tmpl.name() + ".cu", tmpl.name(), ""};
+  DIECAST_TRY(const std::string head, kernel_head(specialization, build));
+  Source out{tmpl.name() + ".cu", tmpl.name(), "", build};
   out.text.reserve(parts.headers.size() + parts.asserts.size() + parts.code.size() + 8192);
   out.text += cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ",
                   target.is_host() ? 1 : 0, "\n", left_out(specialization), parts.headers);
   out.text +=
       cat(line_directive(1, "diecast/constants"), constants(specialization, parts.declared));
   out.text += parts.asserts;
+  // The file's own code casts checked pointers as it does others.
+  if (build == BuildKind::debug) out.text += "#define reinterpret_cast diecast::reinterpreted\n";
   out.text += cat("#define DIECAST_KERNEL ", head, "\n");
   out.text += parts.code;
   return out;
 }
 
-Result<Source> render(const Specialization& specialization, const TemplateFiles& files) {
-  DIECAST_TRY(const SourceParts parts, source_parts(specialization.tmpl(), files));
-  return render(specialization, parts);
+Result<Source> render(const Specialization& specialization, const TemplateFiles& files,
+                      BuildKind build) {
+  DIECAST_TRY(const SourceParts parts, source_parts(specialization.tmpl(), files, build));
+  return render(specialization, parts, build);
 }
 
 }  // namespace diecast

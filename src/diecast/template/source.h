@@ -4,6 +4,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/template/build_kind.h>
 #include <diecast/template/embedded.h>
 #include <diecast/template/specialization.h>
 
@@ -16,6 +17,7 @@ struct Source {
   std::string name;    // "quantize_nvfp4.cu": the program name given to the compiler
   std::string symbol;  // the kernel's symbol, on the host its entry's: the template's name
   std::string text;
+  BuildKind build = BuildKind::plain;
 };
 
 // The parts that all sources of a template have in common. Errors: parse_error for an #include that
@@ -24,10 +26,13 @@ struct SourceParts {
   std::string headers, asserts, code;
   std::set<std::string> declared;  // enums whose words are a device header's
 };
-Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files);
+Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files,
+                                 BuildKind build = BuildKind::plain);
 
-// Renders a specialization. `parts` are those of its template.
-Result<Source> render(const Specialization& specialization, const SourceParts& parts);
-Result<Source> render(const Specialization& specialization, const TemplateFiles& files);
+// Renders a specialization. `parts` are those of its template and of the same build.
+Result<Source> render(const Specialization& specialization, const SourceParts& parts,
+                      BuildKind build = BuildKind::plain);
+Result<Source> render(const Specialization& specialization, const TemplateFiles& files,
+                      BuildKind build = BuildKind::plain);
 
 }  // namespace diecast

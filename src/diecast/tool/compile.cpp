@@ -23,7 +23,7 @@ struct CompileArguments {
   Own own;
   std::string output;
   bool source = false, ptx = false, sass = false;  // at most one
-  bool json = false;
+  bool json = false, debug = false;
 };
 
 constexpr const char* kStandardOutput = "-";
@@ -71,7 +71,7 @@ Result<int> write_texts(Runtime& runtime, const std::vector<Specialization>& wan
 
 Result<int> compile(const CompileArguments& options) {
   DIECAST_CHECK(check_no_input(options.output, options.own.files()));
-  DIECAST_TRY(const auto runtime, open_runtime());
+  DIECAST_TRY(const auto runtime, open_runtime(options_of_build(options.debug)));
   DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   const std::string spelling = join(options.words, " ");
@@ -114,6 +114,7 @@ Command add_compile(CLI::App& app) {
   command->add_option("-o,--output", options->output,
                       "Write the machine code (or text) to this file; -: to standard output");
   add_own(*command, options->own);
+  add_debug(*command, options->debug);
   auto* source = command->add_flag("--source", options->source,
                                    "The rendered source instead; nothing is compiled");
   auto* ptx = command->add_flag("--ptx", options->ptx, "The PTX instead, as NVRTC makes it now")

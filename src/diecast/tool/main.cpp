@@ -21,6 +21,7 @@ Environment (the pages cache/README.md and src/README.md say more):
   DIECAST_TUNING              files of tuning records
   DIECAST_INCLUDE             folders of your own headers
   DIECAST_LOG                 off, warn, info, or a file that gets a line for each event
+  DIECAST_BUILD               plain, lines (for profilers) or debug
   DIECAST_TEMPLATE_DIR        templates and device headers in place of the built-in ones
   DIECAST_NVRTC, DIECAST_LIBCUDA, DIECAST_CUBLASLT, DIECAST_NCCL
                               the path of that library

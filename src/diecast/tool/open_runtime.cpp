@@ -31,6 +31,17 @@ Result<std::shared_ptr<Runtime>> open_runtime_to_look() {
   return open_runtime(std::move(options));
 }
 
+RuntimeOptions options_of_build(bool debug) {
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  if (debug) options.build = BuildKind::debug;
+  return options;
+}
+
+CLI::Option* add_debug(CLI::App& command, bool& debug) {
+  return command.add_flag(
+      "--debug", debug, "A build that names its lines and checks what is accessed through tensors");
+}
+
 std::vector<std::string> Own::files() const {
   std::vector<std::string> all = templates;
   for (const std::string& header : headers) all.push_back(header.substr(header.find('=') + 1));

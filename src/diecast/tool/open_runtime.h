@@ -12,6 +12,10 @@ namespace diecast::tool {
 Result<std::shared_ptr<Runtime>> open_runtime(
     RuntimeOptions options = RuntimeOptions::from_environment());
 
+// What the environment says, or with --debug a debug build in any case.
+RuntimeOptions options_of_build(bool debug);
+CLI::Option* add_debug(CLI::App& command, bool& debug);
+
 // For what only looks at the cache: roots that were named and are missing are left out, not made.
 Result<std::shared_ptr<Runtime>> open_runtime_to_look();
 

@@ -25,6 +25,7 @@ struct RunArguments {
   std::vector<std::string> sizes, scalars, given, in, out;
   Own own;
   std::string target = "auto", against;
+  bool debug = false;
 };
 
 // A tensor that a launch has written.
@@ -181,7 +182,7 @@ Result<void> check_files(const RunArguments& options) {
 
 Result<int> run(const RunArguments& options) {
   DIECAST_CHECK(check_files(options));
-  DIECAST_TRY(const auto runtime, open_runtime());
+  DIECAST_TRY(const auto runtime, open_runtime(options_of_build(options.debug)));
   DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));
   DIECAST_TRY(const Specialization kernel, runtime->specialize_for(options.spelling, *device));
@@ -226,6 +227,7 @@ Command add_run(CLI::App& app) {
   add_words("--given", options->given, "The bytes of a tensor or structure: how=how.bin");
   command->add_option("--against", options->against, "Compare with what this makes of it")
       ->check(CLI::IsMember({"host"}));
+  add_debug(*command, options->debug);
   add_own(*command, options->own);
   return {command, [options] { return run(*options); }};
 }

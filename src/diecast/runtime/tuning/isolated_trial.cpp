@@ -53,6 +53,7 @@ std::vector<std::string> environment_for(Compilers& compilers, const RuntimeOpti
   std::vector<std::string> own = {
       cat("DIECAST_TEMPLATE_DIR=", options.template_directory),
       cat("DIECAST_INCLUDE=", options.include),
+      cat("DIECAST_BUILD=", build_kind_word(options.build)),
       cat("DIECAST_CACHE=", options.cache),
       cat("DIECAST_CACHE_POLICY=", cache_policy_word(options.cache_policy)),
       cat("DIECAST_CACHE_COMPILERS=", compiler_choice_word(options.cache_compilers)),

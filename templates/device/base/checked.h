@@ -1,0 +1,108 @@
+// Tensor arguments of a debug build: pointers that know how many elements they have. What is read or
+// written through x[i] and *(x + i) must be one of them. A pointer that is handed on, converted or cast
+// must point at one of them or right behind the last; from there on it is an ordinary pointer.
+#pragma once
+
+#include <diecast/device/base/report.h>
+#include <diecast/device/base/types.h>
+
+namespace diecast {
+
+// Elements of a matrix of so many rows, `stride` from one to the next.
+constexpr i64 elements_with_stride(i64 rows, i64 stride, i64 cols) { return rows < 1 ? 0 : (rows - 1) * stride + cols; }
+
+// Says which element of how many was asked for, and goes no further.
+DIECAST_DEVICE_CALL void index_is_outside(const char* tensor, i64 index, i64 count, const char* file, unsigned line) {
+#if defined(__CUDACC__)
+  printf("%s:%u: %s[%lld] is outside of its %lld elements\n", file, line, tensor, index, count);
+  __assertfail("an index of a tensor is inside", file, line, tensor, sizeof(char));
+#else
+  char what[256];
+  __builtin_snprintf(what, sizeof what, "%s[%lld] is outside of its %lld elements", tensor, index, count);
+  host_failed(what, file, line);
+#endif
+}
+
+// An index, and the line of the code that it stands in.
+struct CheckedIndex {
+  i64 value;
+  const char* file;
+  unsigned line;
+  template <class I>
+  DIECAST_DEVICE CheckedIndex(I index, const char* at_file = __builtin_FILE(), unsigned at_line = __builtin_LINE())
+      : value(static_cast<i64>(index)), file(at_file), line(at_line) {}
+};
+
+template <class A, class B>
+constexpr bool is_same_type = false;
+template <class A>
+constexpr bool is_same_type<A, A> = true;
+template <bool Holds>
+struct OnlyIf {};
+template <>
+struct OnlyIf<true> {
+  using type = int;
+};
+
+template <class T>
+class Checked {
+ public:
+  DIECAST_DEVICE Checked(T* first, i64 count, const char* name) : first_(first), count_(count), name_(name) {}
+
+  DIECAST_DEVICE T& operator[](CheckedIndex index) const { return (*this + index).element(); }
+  DIECAST_DEVICE T& operator*() const { return element(); }
+  DIECAST_DEVICE T* operator->() const { return &element(); }
+
+  DIECAST_DEVICE Checked operator+(CheckedIndex index) const { return moved(at_ + index.value, index); }
+  DIECAST_DEVICE Checked operator-(CheckedIndex index) const { return moved(at_ - index.value, index); }
+  DIECAST_DEVICE Checked& operator+=(CheckedIndex index) { return *this = *this + index; }
+  DIECAST_DEVICE Checked& operator-=(CheckedIndex index) { return *this = *this - index; }
+  DIECAST_DEVICE Checked& operator++() { return ++at_, *this; }
+
+  // As an argument of T*, const T* or void*. (A template: else the operators above would be no better
+  // than those of the pointer that it becomes.)
+  template <class U, typename OnlyIf<is_same_type<const U, const T> || is_same_type<const U, const void>>::type = 0>
+  DIECAST_DEVICE operator U*() const {
+    return address();
+  }
+  DIECAST_DEVICE explicit operator bool() const { return first_ != nullptr; }
+  DIECAST_DEVICE friend bool operator==(const Checked& a, const T* b) { return a.first_ + a.at_ == b; }
+  DIECAST_DEVICE friend bool operator!=(const Checked& a, const T* b) { return a.first_ + a.at_ != b; }
+
+  DIECAST_DEVICE T* address() const {
+    if (at_ < 0 || at_ > count_) outside();
+    return first_ + at_;
+  }
+
+ private:
+  DIECAST_DEVICE Checked moved(i64 at, CheckedIndex by) const {
+    Checked out = *this;
+    out.at_ = at;
+    out.file_ = by.file;
+    out.line_ = by.line;
+    return out;
+  }
+  DIECAST_DEVICE T& element() const {
+    if (at_ < 0 || at_ >= count_) outside();
+    return first_[at_];
+  }
+  DIECAST_DEVICE void outside() const { index_is_outside(name_, at_, count_, file_, line_); }
+
+  T* first_;
+  i64 count_, at_ = 0;
+  const char* name_;
+  const char* file_ = "the argument itself";
+  unsigned line_ = 0;
+};
+
+// reinterpret_cast in a debug build.
+template <class To, class From>
+DIECAST_DEVICE To reinterpreted(From&& from) {
+  return reinterpret_cast<To>(from);
+}
+template <class To, class T>
+DIECAST_DEVICE To reinterpreted(Checked<T> from) {
+  return reinterpret_cast<To>(from.address());
+}
+
+}  // namespace diecast
