@@ -68,7 +68,7 @@ DIECAST_KERNEL {
     const IN* from = x + at.row * x_stride + first;
     f32 amax = 0.0f;
     for (i64 i = 0; i < count; ++i) amax = fmaxf(amax, fabsf(to_f32(from[i])));
-    fp4_fake_each(from, out + at.row * out_stride + first, count, scale.of(amax));
+    fp4_fake_each<IN, IN>(from, out + at.row * out_stride + first, count, scale.of(amax));
   }
 }
 

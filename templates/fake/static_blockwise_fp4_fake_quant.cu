@@ -49,7 +49,7 @@ DIECAST_KERNEL {
   for (i64 i = share.first; i < share.last; i += share.step) {
     const i64 first = i * kPiece;
     const f32 block_amax = SCALE == SCALE_one ? 0.0f : amax[first / BLOCK];
-    fp4_fake_each(x + first, out + first, min(count - first, i64{kPiece}), static_scale(block_amax, of));
+    fp4_fake_each<IN, OUT>(x + first, out + first, min(count - first, i64{kPiece}), static_scale(block_amax, of));
   }
 #else
   Neighbours<IN, kPiece> coming;

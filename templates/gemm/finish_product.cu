@@ -44,9 +44,9 @@ DIECAST_KERNEL {
     if constexpr (ACCUMULATE) before.load<true>(out + first, 8);
     DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) {
-      const OUT one = finished<kRowScaled, BIAS, ACCUMULATE, OUT>(x.element(i) * factor, a_amax + (A_ROW_SCALE ? at.row : 0),
-                                                                  b_amax + (B_ROW_SCALE ? col + i : 0), once,
-                                                                  bias + (BIAS ? col + i : 0), before.element(i));
+      const OUT one = finished<kRowScaled, BIAS, ACCUMULATE, OUT, BIAS_TYPE>(
+          x.element(i) * factor, a_amax + (A_ROW_SCALE ? at.row : 0), b_amax + (B_ROW_SCALE ? col + i : 0), once,
+          bias + (BIAS ? col + i : 0), before.element(i));
       y.words[i / y.kPerWord] |= to_bits(one) << (i % y.kPerWord * bits<OUT>());
     }
     y.store<true>(out + first, 8);

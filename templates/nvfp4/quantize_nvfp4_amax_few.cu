@@ -40,7 +40,7 @@ DIECAST_KERNEL {
   f32 found = 0.0f;
   DIECAST_NO_UNROLL
   for (i64 more = i + kTogether; more < blocks; more += kTogether) {
-    found = fmaxf(found, amax_of(load_block16(x + more * 16)));
+    found = fmaxf(found, amax_of(load_block16<IN>(x + more * 16)));
   }
   f32 of_block = amax_of(block);
   found = fmaxf(found, of_block);
@@ -56,7 +56,7 @@ DIECAST_KERNEL {
     out.store_codes(codes + i * 8);
     scales[i] = out.scale;
     i += kTogether;
-    if (i < blocks) block = load_block16(x + i * 16);
+    if (i < blocks) block = load_block16<IN>(x + i * 16);
     of_block = amax_of(block);
   }
 }
