@@ -5,7 +5,10 @@
 #include <diecast/launch/kernel.h>
 #include <diecast/template/source.h>
 #include <gtest/gtest.h>
+#include <link.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "launch/checked_kernels.h"
@@ -93,6 +96,22 @@ TEST(CheckedOnHost, EachWayOutOfATensorIsTheErrorOfTheLaunch) {
               std::string::npos)
         << wrong.error().what;
   }
+}
+
+// A debugger opens what the loader names.
+TEST(CheckedOnHost, TheCodesFileIsThereForDebuggers) {
+  const auto kernel = kernel_of("y[0] = 1;");
+  ASSERT_TRUE(kernel);
+  std::vector<std::string> names;
+  const auto add = [](dl_phdr_info* library, std::size_t, void* to) {
+    static_cast<std::vector<std::string>*>(to)->emplace_back(library->dlpi_name);
+    return 0;
+  };
+  dl_iterate_phdr(add, &names);
+  const std::string own = "/proc/" + std::filesystem::read_symlink("/proc/self").string() + "/fd";
+  EXPECT_TRUE(std::ranges::any_of(names, [&](const std::string& name) {
+    return name.starts_with(own) && std::filesystem::exists(name);
+  }));
 }
 
 TEST(CheckedOnHost, ATensorThatIsNotThereHasNoElements) {
