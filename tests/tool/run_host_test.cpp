@@ -165,6 +165,38 @@ TEST_F(RunOnHost, ADebugBuildSaysWhereATensorIsLeft) {
             std::string::npos);
 }
 
+// An ordinary pointer, which no build checks, leaves a buffer by one element.
+TEST_F(RunOnHost, ASanitizedRunEndsWhereABufferIsLeft) {
+  testing::write_text(file("leave.cu"), R"(/* diecast
+size count
+arg x in f32 [count]
+arg y out f32 [count]
+arg count
+arg more i64
+launch grid(1) block(1)
+target host
+exchange none
+*/
+DIECAST_KERNEL {
+  const f32* p = x;
+  for (i64 i = 0; i < count; ++i)
+    y[i] = p[i + more];
+}
+)");
+  const auto leave = [&](const char* more) {
+    return run("leave", {"--size", "count=5", "--scalar", more, "--sanitize"});
+  };
+  const auto within = leave("more=0");
+  if (within.errors.find("has no AddressSanitizer") != std::string::npos)
+    GTEST_SKIP() << within.errors;
+  EXPECT_EQ(within.exit_code, 0) << within.errors;
+  EXPECT_NE(within.output.find("y       f32   [5]"), std::string::npos) << within.output;
+  const auto left = leave("more=1");
+  EXPECT_EQ(left.exit_code, 1) << left.output;
+  EXPECT_NE(left.errors.find("heap-buffer-overflow"), std::string::npos) << left.errors;
+  EXPECT_NE(left.errors.find("leave.cu:14"), std::string::npos) << left.errors;
+}
+
 TEST_F(RunOnHost, WithWrongFilesSizesOrNamesIsRefused) {
   const auto refused = [&](const std::vector<std::string>& more, std::string_view why) {
     const auto done = scale(more);

@@ -14,6 +14,7 @@
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/output_file.h>
 #include <diecast/tool/run_sizes.h>
+#include <diecast/tool/sanitized.h>
 
 #include <algorithm>
 
@@ -26,6 +27,8 @@ struct RunArguments {
   Own own;
   std::string target = "auto", against;
   bool debug = false;
+  bool sanitize = false;   // in a child
+  bool sanitized = false;  // this is that child
 };
 
 // A tensor that a launch has written.
@@ -180,9 +183,44 @@ Result<void> check_files(const RunArguments& options) {
   return {};
 }
 
+Result<void> check(const RunArguments& options) {
+  if (!options.sanitize || options.target != "cuda") return {};
+  return Error{ErrorCode::invalid_argument, "--sanitize runs on this processor, not on a GPU",
+               "leave out --target; on a GPU `compute-sanitizer diecast run ...` does the same"};
+}
+
+// The child's words: the same run, without a child of its own.
+std::vector<std::string> arguments_of(const RunArguments& options) {
+  std::vector<std::string> out = {"run", options.spelling, "--target", "host", "--sanitized"};
+  const auto add = [&](const char* name, const std::vector<std::string>& words) {
+    for (const std::string& word : words) out.insert(out.end(), {name, word});
+  };
+  add("--size", options.sizes);
+  add("--in", options.in);
+  add("--out", options.out);
+  add("--scalar", options.scalars);
+  add("--given", options.given);
+  if (!options.against.empty()) add("--against", {options.against});
+  if (options.debug) out.emplace_back("--debug");
+  const auto own = options.own.arguments();
+  out.insert(out.end(), own.begin(), own.end());
+  return out;
+}
+
+// Code for the sanitizer, which names its lines, is kept nowhere.
+RuntimeOptions runtime_options(const RunArguments& options) {
+  RuntimeOptions with = options_of_build(options.debug);
+  if (!options.sanitized) return with;
+  if (with.build == BuildKind::plain) with.build = BuildKind::lines;
+  with.cache_policy = CachePolicy::off;
+  with.host_cxx.sanitizer = built_sanitizer().empty() ? "address" : built_sanitizer();
+  return with;
+}
+
 Result<int> run(const RunArguments& options) {
   DIECAST_CHECK(check_files(options));
-  DIECAST_TRY(const auto runtime, open_runtime(options_of_build(options.debug)));
+  if (options.sanitize) return run_sanitized(arguments_of(options));
+  DIECAST_TRY(const auto runtime, open_runtime(runtime_options(options)));
   DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));
   DIECAST_TRY(const Specialization kernel, runtime->specialize_for(options.spelling, *device));
@@ -228,8 +266,13 @@ Command add_run(CLI::App& app) {
   command->add_option("--against", options->against, "Compare with what this makes of it")
       ->check(CLI::IsMember({"host"}));
   add_debug(*command, options->debug);
+  command->add_flag(
+      "--sanitize", options->sanitize,
+      "On this processor, under AddressSanitizer: it ends at the first access outside "
+      "of a buffer");
+  command->add_flag("--sanitized", options->sanitized)->group("");
   add_own(*command, options->own);
-  return {command, [options] { return run(*options); }};
+  return {command, [options] { return run(*options); }, [options] { return check(*options); }};
 }
 
 }  // namespace diecast::tool
