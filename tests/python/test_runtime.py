@@ -243,3 +243,24 @@ def test_folders_are_quantized(tmp_path):
     with pytest.raises(diecast.ExecutionError) as raised:
         diecast.quantize_folder(tmp_path / "none", tmp_path / "x", device="host")
     assert raised.value.code == "file_not_found"
+
+
+def test_sizes_of_outputs_follow_from_shapes_and_numbers():
+    text = """/* diecast
+size n
+size m
+arg x in f32 [n]
+arg y out f32 [%s]
+arg n
+arg m
+launch grid(1) block(1)
+exchange none
+*/
+DIECAST_KERNEL { if (n > 0) y[0] = x[0]; }
+"""
+    x = numpy.ones(8, "f4")
+    for size, shape in (("m", 3), ("2 * n", 16), ("ceil_div(n, 3)", 3), ("n / m", 2)):
+        assert diecast.kernel(text % size)(x, m=3, **HOST).shape == (shape,), size
+    for size in ("m", "n * (n > 2)"):
+        with pytest.raises(diecast.ArgumentError, match="the shape of y.*does not follow"):
+            diecast.kernel(text % size)(x, **HOST)

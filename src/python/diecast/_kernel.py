@@ -1,5 +1,6 @@
 """Kernels of one's own: a template from a file or a text, called with tensors."""
 
+import functools
 import os
 import re
 
@@ -13,6 +14,15 @@ _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12,
 _SIMPLE = re.compile(r"[\w\s+*/(),-]*")
 _WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
           "min": min, "max": max, "__builtins__": {}}
+
+
+@functools.cache
+def _code(text):
+    """The code of a size, or None where it is none that Python reads as the header does."""
+    try:
+        return compile(text.replace("/", "//"), "a size", "eval") if _SIMPLE.fullmatch(text) else None
+    except SyntaxError:
+        return None
 
 
 def kernel(source, *, name=None, runtime=None):
@@ -172,18 +182,20 @@ class Kernel:
                 sizes.update((text, size) for text, size in zip(argument["shape"], shape)
                              if text.isidentifier())
         like = next((values[name] for name in facts), None)
+        sizes.update(parameters)
         for argument in missing:
-            shape = tuple(self._size(argument, text, {**sizes, **parameters})
-                          for text in argument["shape"])
+            shape = tuple(self._size(argument, text, sizes) for text in argument["shape"])
             kind = argument["type"]
             values[argument["name"]] = _frameworks.allocate(like, types.get(kind, kind), shape)
         return [argument["name"] for argument in missing]
 
     def _size(self, argument, text, known):
+        if isinstance(known.get(text), int):
+            return int(known[text])
         try:
-            if _SIMPLE.fullmatch(text):
-                return int(eval(text.replace("/", "//"), dict(_WORDS), known))
-        except (NameError, TypeError, SyntaxError, ArithmeticError):
+            if (code := _code(text)) is not None:
+                return int(eval(code, dict(_WORDS), known))
+        except (NameError, TypeError, ArithmeticError):
             pass
         raise ArgumentError("value_missing",
                             f"{self.name}: the shape of {argument['name']}, [{', '.join(argument['shape'])}], "
