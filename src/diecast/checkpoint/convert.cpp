@@ -92,7 +92,7 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
       return convert_piece(matrix, piece);
     }));
   }
-  return report_decoded(tensor, found, stream.plan(), report);
+  return report_nonfinite(tensor, found, stream.plan(), report);
 }
 
 Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,

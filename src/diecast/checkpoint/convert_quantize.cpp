@@ -190,9 +190,14 @@ Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& foun
   if (found.nan + found.infinite == 0) return {};
   report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
   if (plan.allow_nonfinite) return {};
-  return Error{ErrorCode::nonfinite_values,
-               cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
-                   " infinite values"),
+  const auto what = [&](std::string_view is, const std::string& where) {
+    return cat("tensor ", quote(tensor.name), is, found.nan, " NaN and ", found.infinite,
+               " infinite values", where);
+  };
+  if (tensor.action == Action::dequantize)
+    return Error{ErrorCode::nonfinite_values, what(" becomes ", cat(" in ", dtype_name(tensor.to))),
+                 "take a type of a wider range (--to bf16, f32), or have it so without --strict"};
+  return Error{ErrorCode::nonfinite_values, what(" has ", ""),
                cat("mend the tensor, leave it out with --exclude ",
                    quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
 }

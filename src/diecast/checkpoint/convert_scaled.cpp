@@ -114,17 +114,6 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
   return {};
 }
 
-Result<void> report_decoded(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
-                            ConvertReport& report) {
-  if (found.nan + found.infinite == 0) return {};
-  report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
-  if (plan.allow_nonfinite) return {};
-  return Error{ErrorCode::nonfinite_values,
-               cat("tensor ", quote(tensor.name), " becomes ", found.nan, " NaN and ",
-                   found.infinite, " infinite values in ", dtype_name(tensor.to)),
-               "take a type of a wider range (--to bf16, f32), or have it so without --strict"};
-}
-
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report) {
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
@@ -138,7 +127,7 @@ Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
   };
   for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix)
     DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, sizeof(float), convert_piece));
-  return report_decoded(tensor, found, stream.plan(), report);
+  return report_nonfinite(tensor, found, stream.plan(), report);
 }
 
 }  // namespace diecast

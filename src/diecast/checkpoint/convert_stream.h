@@ -94,7 +94,8 @@ inline Result<void> about(const std::string& tensor, Result<void> result) {
   return error;
 }
 
-// Counts values that are not finite. Errors: nonfinite_values (unless the plan allows them).
+// Counts values to quantize, or numbers that they became, that are not finite. Errors:
+// nonfinite_values (unless the plan allows them).
 Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
                               ConvertReport& report);
 

@@ -36,13 +36,8 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
 // Errors: nonfinite_values (no positive number).
 Result<float> read_global(ConvertStream& stream, const std::string& name);
 
-// Writes such values as numbers of the tensor's `to`. Errors: as report_decoded()'s.
+// Writes such values as numbers of the tensor's `to`. Errors: as report_nonfinite()'s.
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report);
-
-// Counts numbers that are not finite, or are not in this type. Errors: nonfinite_values (unless the
-// plan allows them).
-Result<void> report_decoded(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
-                            ConvertReport& report);
 
 }  // namespace diecast

@@ -27,8 +27,7 @@ bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
 bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
   const std::string end = cat(".", kPackedPart);
   if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(end)) return false;
-  const std::string weight =
-      cat(tensor.name.substr(0, tensor.name.size() - end.size()), kWeightSuffix);
+  const std::string weight = unpacked_name(tensor.name);
   const TensorInfo* scales = header.find(part_name(weight, kScalePart));
   return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
          header.find(part_name(weight, kGlobalPart)) != nullptr;
