@@ -101,6 +101,17 @@ class CWeights : public testing::COnHost {
     return diecast_cast_master_weights(runtime_, host_, &weight.weight, 1, ranks, &options,
                                        nullptr);
   }
+  // One thread a rank.
+  void cast_together(Rank (&ranks)[2], Weight (&weights)[2]) {
+    const auto run = [&](int i) {
+      const diecast_ranks all = ranks_of(ranks[i]);
+      codes_[i] = cast(weights[i], &all);
+      errors_[i] = testing::last_error();
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+  }
   void expect_whole(const Weight& got) {
     std::vector<float> x = whole_master();
     const CTensor x_t(x, {kRows, kCols});
@@ -119,6 +130,8 @@ class CWeights : public testing::COnHost {
     EXPECT_EQ(got.scale, wanted.scale);
     EXPECT_EQ(got.amax, wanted.amax);
   }
+  std::int32_t codes_[2] = {-1, -1};
+  std::string errors_[2];
 };
 
 TEST_F(CWeights, OneRankCastsTheWhole) {
@@ -132,18 +145,9 @@ TEST_F(CWeights, TwoRanksGatherWhatTheWholeCastGives) {
     Meeting meeting;
     Rank ranks[2] = {{&meeting, 0}, {&meeting, 1}};
     Weight weights[2] = {{0, cut}, {cut, kElements}};
-    std::int32_t codes[2] = {-1, -1};
-    std::string errors[2];
-    const auto run = [&](int i) {
-      const diecast_ranks all = ranks_of(ranks[i]);
-      codes[i] = cast(weights[i], &all);
-      errors[i] = testing::last_error();
-    };
-    std::thread other(run, 1);
-    run(0);
-    other.join();
+    cast_together(ranks, weights);
     for (int i = 0; i < 2; ++i) {
-      ASSERT_EQ(codes[i], diecast_ok) << errors[i];
+      ASSERT_EQ(codes_[i], diecast_ok) << errors_[i];
       EXPECT_GT(ranks[i].calls, 0);
       expect_whole(weights[i]);
     }
@@ -155,20 +159,11 @@ TEST_F(CWeights, AFunctionThatFailsIsAnErrorOnItsRank) {
   Rank ranks[2] = {{&meeting, 0}, {&meeting, 1}};
   ranks[0].fails = ranks[1].fails = true;
   Weight weights[2] = {{0, 16}, {16, kElements}};
-  std::int32_t codes[2] = {};
-  std::string errors[2];
-  const auto run = [&](int i) {
-    const diecast_ranks all = ranks_of(ranks[i]);
-    codes[i] = cast(weights[i], &all);
-    errors[i] = testing::last_error();
-  };
-  std::thread other(run, 1);
-  run(0);
-  other.join();
+  cast_together(ranks, weights);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(codes[i], diecast_driver_error);
-    EXPECT_NE(errors[i].find("all_reduce_max of the caller's ranks returned 7"), std::string::npos)
-        << errors[i];
+    EXPECT_EQ(codes_[i], diecast_driver_error);
+    EXPECT_NE(errors_[i].find("all_reduce_max of the caller's ranks returned 7"), std::string::npos)
+        << errors_[i];
   }
 }
 

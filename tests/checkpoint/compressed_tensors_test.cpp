@@ -114,13 +114,9 @@ TEST_F(CompressedTensors, AndModelOptsBecomeEachOther) {
   const auto modelopt = written(plain), compressed = written(packed());
   const auto converted = [&](const std::map<std::string, TestTensor>& from,
                              const QuantizeOptions& options, std::uint64_t piece) {
-    write_text(in_, encode({from, {{"format", "pt"}}}));
     ConvertOptions pieces;
     pieces.piece_bytes = piece;
-    pieces.overwrite = true;
-    const auto report = quantize_with_scalars(in_, out_, options, pieces);
-    EXPECT_TRUE(report) << report.error().message();
-    return decode(text_of(out_));
+    return quantized({from, {{"format", "pt"}}}, options, pieces);
   };
   QuantizeOptions to;
   for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{64}}) {

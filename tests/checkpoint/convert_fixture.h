@@ -56,6 +56,24 @@ class Convert : public ::testing::Test {
     return report ? decode(text_of(out_)) : TestFile{};
   }
 
+  // What `plan` makes of the file alone: what a config says is given.
+  TestFile converted(const TestFile& file, const Plan& plan, std::uint64_t piece = 32 << 20) {
+    write_text(in_, encode(file));
+    ConvertOptions options;
+    options.piece_bytes = piece;
+    options.overwrite = true;
+    const auto report =
+        convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
+    EXPECT_TRUE(report) << report.error().message();
+    if (report) report_ = *report;
+    return decode(text_of(out_));
+  }
+  CheckpointHeader header(const TestFile& file) {
+    write_text(in_, encode(file));
+    return Checkpoint::open(in_)->header();
+  }
+
+  ConvertReport report_;  // of converted()
   TemporaryDirectory folder_;
   std::string in_ = folder_ / "in.safetensors", out_ = folder_ / "out.safetensors",
               back_ = folder_ / "back.safetensors";

@@ -90,24 +90,7 @@ QuantizeOptions in_blocks() {
   return options;
 }
 
-class Fp8Source : public Convert {
- protected:
-  // Of the file alone: what a config says is given.
-  TestFile converted(const TestFile& file, const Plan& plan, std::uint64_t piece) {
-    write_text(in_, encode(file));
-    ConvertOptions options;
-    options.piece_bytes = piece;
-    options.overwrite = true;
-    const auto report =
-        convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
-    EXPECT_TRUE(report) << report.error().message();
-    return decode(text_of(out_));
-  }
-  CheckpointHeader header(const TestFile& file) {
-    write_text(in_, encode(file));
-    return Checkpoint::open(in_)->header();
-  }
-};
+class Fp8Source : public Convert {};
 
 TEST_F(Fp8Source, IsQuantizedAsTheNumbersThatItStandsFor) {
   for (const Kind& kind : kKinds) {

@@ -37,22 +37,6 @@ std::string turned(const std::string& bytes, std::uint64_t rows, std::uint64_t c
 
 class GptOss : public Convert {
  protected:
-  // What `plan` makes of the file, and what the run said.
-  TestFile converted(const TestFile& file, const Plan& plan, std::uint64_t piece = 32 << 20) {
-    write_text(in_, encode(file));
-    ConvertOptions options;
-    options.piece_bytes = piece;
-    options.overwrite = true;
-    const auto report =
-        convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
-    EXPECT_TRUE(report) << report.error().message();
-    if (report) report_ = *report;
-    return decode(text_of(out_));
-  }
-  CheckpointHeader header(const TestFile& file) {
-    write_text(in_, encode(file));
-    return Checkpoint::open(in_)->header();
-  }
   // Exponents from -21 to -4, which is as far apart as E4M3's scales are.
   TestFile mxfp4() {
     TestFile file;
@@ -98,7 +82,6 @@ class GptOss : public Convert {
     options.format = WeightFormat::nvfp4;
     return options;
   }
-  ConvertReport report_;
 };
 
 TEST_F(GptOss, BecomesTheNumbersThatItStandsFor) {

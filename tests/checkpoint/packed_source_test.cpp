@@ -22,21 +22,6 @@ class PackedSource : public Convert {
     }
     return out;
   }
-  TestFile converted(const TestFile& file, const Plan& plan, std::uint64_t piece = 32 << 20) {
-    write_text(in_, encode(file));
-    ConvertOptions options;
-    options.piece_bytes = piece;
-    options.overwrite = true;
-    const auto report =
-        convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
-    EXPECT_TRUE(report) << report.error().message();
-    if (report) report_ = *report;
-    return decode(text_of(out_));
-  }
-  CheckpointHeader header(const TestFile& file) {
-    write_text(in_, encode(file));
-    return Checkpoint::open(in_)->header();
-  }
   // gate_proj and up_proj, which share a scale, with exponents from `low` to `high`.
   TestFile mxfp4(int low, int high, bool deepseek) {
     TestFile file;
@@ -54,7 +39,6 @@ class PackedSource : public Convert {
     return file;
   }
   QuantizeOptions options_;
-  ConvertReport report_;
   std::uint64_t seed_ = 1;
 };
 
