@@ -188,16 +188,18 @@ if has_python_headers; then
 else
   echo "python: not built, no headers of Python 3.11 or later (python3-dev)" >>"$reasons"
 fi
+# What comes from PyPI comes while the compilers work.
+[ $python = OFF ] || python_venv "$run/venv" requirements.txt &
+if [ $python = ON ] && [ $part = all ]; then # torch and JAX, several gigabytes
+  labels+=(frameworks)
+  python_venv "$run/venv-frameworks" frameworks/requirements.txt &
+fi
 echo "building the tests, two to three minutes on two cores at first: ${run#"$PWD/"}/build.log"
 configure "$run" -DDIECAST_GPU_TESTS=$gpu_tests -DDIECAST_BUILD_PYTHON=$python "${options[@]}" || stop
 built "$run" || stop
 echo "built in $((SECONDS - began)) s"
 find_nvrtc
-[ $python = OFF ] || python_venv "$run/venv" requirements.txt
-if [ $python = ON ] && [ $part = all ]; then # torch and JAX, several gigabytes from PyPI
-  labels+=(frameworks)
-  python_venv "$run/venv-frameworks" frameworks/requirements.txt
-fi
+wait
 
 [ $part = all ] && export DIECAST_TEST_VARIANTS=all
 for label in "${labels[@]}"; do
