@@ -18,7 +18,7 @@ Names declared(const std::string& text, const std::string& words) {
   Names out;
   if (begin == text.npos) return out;
   const std::string header = text.substr(begin, end - begin);
-  const std::regex line("\n(?:" + words + ") +(?:(?:int|bool|type|enum) +)?([A-Za-z]\\w*)");
+  const std::regex line("\n(?:" + words + ") +(?:(?:int|bool|type|enum|float) +)?([A-Za-z]\\w*)");
   for (std::sregex_iterator at(header.begin(), header.end(), line), none; at != none; ++at)
     out.insert((*at)[1]);
   return out;

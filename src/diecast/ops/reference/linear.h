@@ -1,0 +1,34 @@
+// A linear layer with quantized weights, element by element in the order that linear.cu states: the
+// truth it is tested against. All memory is host memory.
+#pragma once
+
+#include <diecast/template/value.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace diecast::reference {
+
+enum class Activation { none, silu_and_mul, swiglu_oai, relu2 };
+// Whether it multiplies two columns: then weights and bias have the gates' rows, then the others'.
+bool is_gated(Activation activation);
+
+struct Linear {
+  std::int64_t rows = 0, cols = 0, depth = 0;  // cols: of out
+  int split = 1;                               // parts of the depth, of whole tiles of 64
+  std::vector<float> x;                        // [rows, depth]
+  std::vector<float> weights;  // [cols or 2 * cols, depth]: codes times block scales
+  float factor = 1.0f;         // the global scale
+  std::vector<float> bias;     // one a row of the weights; empty: none
+  Activation activation = Activation::none;
+  float alpha = 1.702f, limit = 7.0f;  // of swiglu_oai
+  std::vector<float> residual;         // [rows, cols]; empty: none
+};
+
+// The sum of a row of x and a row of the weights, before anything is made of it.
+float linear_sum(const Linear& of, std::int64_t row, std::int64_t weight_row);
+// Element (row, col) before it is rounded to its type. Sigmoids are those of the C library, in f64,
+// so gated activations are within a few units in the last place of the kernels'.
+float linear_element(const Linear& of, std::int64_t row, std::int64_t col);
+
+}  // namespace diecast::reference

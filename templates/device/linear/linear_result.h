@@ -1,0 +1,83 @@
+// A linear layer: what its kernels take, and what becomes of a sum. The sums are those of weights times 2^-7. Each step
+// rounds once, in f32: times 2^7 * factor, plus bias, the activation, plus residual; last to OUT.
+/* diecast
+use    <diecast/device/linear/packed_tile.h>         // FORMAT
+option type  IN  {bf16, f16}                         // element type of x and bias
+option type  OUT {bf16, f16, f32}                    // element type of out and residual
+option enum  ACTIVATION {none, silu_and_mul, swiglu_oai, relu2} = none
+option float ALPHA = 1.702                           // of swiglu_oai: the sigmoid's factor
+option float LIMIT = 7                               // of swiglu_oai: bounds gate above and the other factor on both sides
+option int   SPLIT {1, 2, 4, 8} = 1                  // parts of the depth, whose sums are added in order
+let    GATED = ACTIVATION in {silu_and_mul, swiglu_oai}  // weights alternate by 8 rows: gate, then what it multiplies
+size   rows                                          // of x and out
+size   cols                                          // of out
+size   depth divisible SCALE_BLOCK
+arg    x        in  IN   [rows, depth]  stride  align 16
+arg    packed   in  u8   [ceil_div(GATED ? 2 * cols : cols, 64) * ceil_div(depth, 64), TILE_BYTES]  align 16
+arg    factor   in  f32  [1]                // the global scale
+arg    bias     in  IN   [GATED ? 2 * cols : cols]  optional  // of the weights' rows; where GATED, all gates' first
+arg    residual in  OUT  [rows, cols]  optional
+arg    out      out OUT  [rows, cols]
+arg    rows
+arg    cols
+arg    depth
+sample rows {0, 1, 9, 40}  cols {8, 40, 136}  depth {32, 96, 320}
+*/
+#pragma once
+
+#include <diecast/device/base/simt.h>
+#include <diecast/device/base/types.h>
+#include <diecast/device/linear/packed_tile.h>
+#include <diecast/device/math/activations.h>
+#include <diecast/device/numbers/convert.h>
+
+namespace diecast {
+
+// silu_and_mul and swiglu_oai: `second` is what the gate multiplies. Else of `first` alone. NaN stays NaN.
+template <int Activation>
+DIECAST_DEVICE_CALL f32 activated(f32 first, f32 second, f32 alpha, f32 limit) {
+  if constexpr (Activation == ACTIVATION_silu_and_mul) return __fmul_rn(math::silu(first), second);
+  if constexpr (Activation == ACTIVATION_swiglu_oai) {
+    const f32 gate = first > limit ? limit : first;
+    const f32 up = second > limit ? limit : second < -limit ? -limit : second;
+    return __fmul_rn(__fadd_rn(up, 1.0f), __fmul_rn(gate, math::sigmoid(__fmul_rn(alpha, gate))));
+  }
+  if constexpr (Activation == ACTIVATION_relu2) return first < 0.0f ? 0.0f : __fmul_rn(first, first);
+  return first;
+}
+
+// Where sums go: two at a time, of weight rows r and r + 8.
+template <int Activation, bool HasBias, bool HasResidual, class In, class Out>
+struct LinearResult {
+  static constexpr bool kGated = Activation == ACTIVATION_silu_and_mul || Activation == ACTIVATION_swiglu_oai;
+  const In* bias;
+  const Out* residual;
+  Out* out;
+  i64 rows, cols;
+  f32 factor;  // 2^7 included
+  f32 alpha, limit;
+
+  DIECAST_DEVICE f32 scaled(f32 sum, i64 of_bias) const {
+    const f32 x = __fmul_rn(sum, factor);
+    return HasBias ? __fadd_rn(x, to_f32(bias[of_bias])) : x;
+  }
+  DIECAST_DEVICE void put(i64 row, i64 col, f32 x) const {
+    const i64 at = row * cols + col;
+    if constexpr (HasResidual) x = __fadd_rn(x, to_f32(residual[at]));
+    out[at] = from_f32<Out>(x);
+  }
+  DIECAST_DEVICE void store(i64 row, i64 weight_row, f32 first, f32 second) const {
+    if (row >= rows) return;
+    if constexpr (kGated) {
+      const i64 col = weight_row / 16 * 8 + weight_row % 8;
+      if (col >= cols) return;
+      put(row, col, activated<Activation>(scaled(first, col), scaled(second, cols + col), alpha, limit));
+    } else {
+      if (weight_row < cols) put(row, weight_row, activated<Activation>(scaled(first, weight_row), 0.0f, alpha, limit));
+      weight_row += 8;
+      if (weight_row < cols) put(row, weight_row, activated<Activation>(scaled(second, weight_row), 0.0f, alpha, limit));
+    }
+  }
+};
+
+}  // namespace diecast
