@@ -29,6 +29,7 @@ class EveryPrepared : public GemmByCublasLt {
     add_layouts();
     add_fake_quantization();
     add_products();
+    add_packing();
   }
 
   // What an op runs, by the name of its class and by what else tells its runs apart.
@@ -191,6 +192,15 @@ class EveryPrepared : public GemmByCublasLt {
                    Library::Request::of(a_, b_, out, options_),
                    [this, out](const auto& op) { return op.run(a_, b_, out, options_, {}); });
     }
+  }
+
+  void add_packing() {
+    const LinearWeight weight{Format::nvfp4, Shape{64, 64}, at_256(2048), at_256(256)};
+    const PackedLinear packed{.shape = weight.shape, .data = at_256(2304), .bytes = 2304};
+    add<PreparedPackLinear>("PreparedPackLinear", "", {},
+                            [=](const auto& op) { return op.run(weight, packed, {}); });
+    add<PreparedUnpackLinear>("PreparedUnpackLinear", "", {},
+                              [=](const auto& op) { return op.run(packed, weight, {}); });
   }
 
   const Tensor x_ = tensor(DType::bf16, 64, 64);

@@ -1,5 +1,5 @@
-// A weight packed for `linear`: views, no memory of their own.
-// templates/device/linear/packed_tile.h has the bytes.
+// A weight as a checkpoint has it and as `linear` wants it: views, no memory of their own.
+// templates/device/linear/packed_tile.h has the bytes of a packed weight.
 #pragma once
 
 #include <diecast/base/enum_words.h>
@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace diecast {
@@ -21,22 +20,19 @@ constexpr auto words_of(Gated) {
   return std::to_array<std::string_view>({"none", "halves", "alternate"});
 }
 
-// A weight as a checkpoint has it: [rows, cols], or [weights, rows, cols] one behind another.
+// Weights of a checkpoint, [rows, cols] or several [weights, rows, cols] one behind another.
 struct LinearWeight {
   Format format = Format::nvfp4;  // or mxfp4
   Shape shape;                    // cols: whole blocks, of 16 or 32
-  void* codes = nullptr;   // u8 [.., rows, cols / 2], the even column's in the low bits; align 8
-  void* scales = nullptr;  // u8 [.., rows, cols / block], E4M3 or E8M0 row after row
+  void* codes = nullptr;   // u8 [.., rows, cols / 2], the even column in the low bits; align 8
+  void* scales = nullptr;  // E4M3 or E8M0 [.., rows, cols / block]
 
-  std::int64_t cols() const { return shape.cols(); }
-  std::int64_t rows() const { return shape.rank < 2 ? 1 : shape.dims[shape.rank - 2]; }
-  std::int64_t weights() const { return shape.rank == 3 ? shape.dims[0] : 1; }
   // Errors: not_supported (another format), shape_mismatch (a rank other than 2 and 3, cols that
-  // are not whole blocks, sizes beyond 63 bits), missing_buffer.
+  // are not whole blocks, sizes beyond 63 bits), missing_buffer, misaligned.
   Result<void> check(std::string_view op) const;
 };
 
-// The bytes of one packed layout, a plain value to be kept beside them.
+// Packed weights. All but the address is a plain value that is to be kept beside the bytes.
 struct PackedLinear {
   static constexpr std::uint16_t kVersion = 1;  // of the layout
 
@@ -45,13 +41,16 @@ struct PackedLinear {
   Gated gated = Gated::none;
   Shape shape;             // the weight's
   void* data = nullptr;    // align 16
-  std::int64_t bytes = 0;  // of the caller's buffer
+  std::int64_t bytes = 0;  // of the caller's buffer, bytes_for() or more
 
-  // What a weight of this kind and shape needs: 64 x 64 codes and their scales for each tile.
-  // Errors: as of check().
+  std::int64_t weights() const { return shape.rank == 3 ? shape.dims[0] : 1; }
+  std::int64_t rows() const { return shape.dims[shape.rank == 3 ? 1 : 0]; }
+  std::int64_t cols() const { return shape.cols(); }
+  // Bytes of packed weights: 2304 (nvfp4) or 2176 (mxfp4) for every 64 x 64 of each. Errors: those
+  // of a LinearWeight's format and shape.
   static Result<std::int64_t> bytes_for(Format format, const Shape& shape);
-  // Errors: not_supported (another version), shape_mismatch (a shape that is none of a weight's, a
-  // buffer too small, gated rows that are not whole 16), missing_buffer, misaligned.
+  // Errors: not_supported (another version or format), shape_mismatch (a shape that is no weight's,
+  // gated rows that are not whole 16, a buffer too small), missing_buffer, misaligned.
   Result<void> check(std::string_view op) const;
 };
 

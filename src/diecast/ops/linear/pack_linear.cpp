@@ -1,0 +1,95 @@
+// pack_linear and unpack_linear: one launch each.
+#include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
+#include <diecast/ops/linear/pack_linear.h>
+
+namespace diecast {
+namespace {
+
+// Bytes [a, a + of_a) and [b, b + of_b) have some in common.
+bool overlap(const void* a, std::int64_t of_a, const void* b, std::int64_t of_b) {
+  const auto from_a = reinterpret_cast<std::uintptr_t>(a);
+  const auto from_b = reinterpret_cast<std::uintptr_t>(b);
+  return from_a < from_b + static_cast<std::uintptr_t>(of_b) &&
+         from_b < from_a + static_cast<std::uintptr_t>(of_a);
+}
+
+// That both are whole, of one format and shape, and not in one place.
+Result<void> check_pair(std::string_view op, const LinearWeight& weight,
+                        const PackedLinear& packed) {
+  DIECAST_CHECK(packed.check(op));
+  DIECAST_CHECK(weight.check(op));
+  if (weight.format != packed.format || weight.shape != packed.shape) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(op, ": the weight is ", word(weight.format), " ", weight.shape.text(),
+                     ", packed is ", word(packed.format), " ", packed.shape.text()),
+                 "describe packed as the weight is"};
+  }
+  const std::int64_t elements = weight.shape.rows() * weight.shape.cols();
+  DIECAST_TRY(const std::int64_t bytes, PackedLinear::bytes_for(packed.format, packed.shape));
+  if (!overlap(packed.data, bytes, weight.codes, elements / 2) &&
+      !overlap(packed.data, bytes, weight.scales, elements / block_of(weight.format)))
+    return {};
+  return Error{ErrorCode::invalid_argument, cat(op, ": packed lies on the weight"),
+               "give packed a buffer of its own"};
+}
+
+}  // namespace
+
+Result<void> PreparedPackLinear::run(const LinearWeight& weight, const PackedLinear& packed,
+                                     Stream stream, PackLinearStatus* status) const {
+  DIECAST_CHECK(check_prepared());
+  DIECAST_CHECK(check_pair(kName, weight, packed));
+  const Request asked{packed.format, packed.gated, status != nullptr};
+  if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  if (status != nullptr) {
+    constexpr std::size_t kHalf = sizeof *status / 2;  // counts, then rows
+    DIECAST_CHECK(kernel_->device().fill(status, 0, kHalf, stream));
+    DIECAST_CHECK(kernel_->device().fill(&status->first_row_not_bf16, 0xFF, kHalf, stream));
+  }
+  return launch(args::PackLinear{.codes = weight.codes,
+                                 .scales = weight.scales,
+                                 .packed = packed.data,
+                                 .status = status,
+                                 .batch = packed.weights(),
+                                 .rows = packed.rows(),
+                                 .cols = packed.cols()},
+                stream);
+}
+
+Result<void> PreparedUnpackLinear::run(const PackedLinear& packed, const LinearWeight& weight,
+                                       Stream stream) const {
+  DIECAST_CHECK(check_prepared());
+  DIECAST_CHECK(check_pair(kName, weight, packed));
+  const Request asked{packed.format, packed.gated};
+  if (asked != request_) return not_as_prepared(kName, "packed", request_, asked);
+  return launch(args::UnpackLinear{.packed = packed.data,
+                                   .codes = weight.codes,
+                                   .scales = weight.scales,
+                                   .batch = packed.weights(),
+                                   .rows = packed.rows(),
+                                   .cols = packed.cols()},
+                stream);
+}
+
+Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const PackedLinear& packed,
+                         const PackLinearOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_CHECK(packed.check(PackLinearRequest::kName));
+  const PackLinearRequest request{packed.format, packed.gated, options.status != nullptr};
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedPackLinear>(runtime, device, request, stream));
+  return prepared->run(weight, packed, stream, options.status);
+}
+
+Result<void> unpack_linear(Runtime& runtime, const PackedLinear& packed, const LinearWeight& weight,
+                           const std::shared_ptr<Device>& device, Stream stream) {
+  DIECAST_TRY(const auto own, device_or_default(runtime, device));
+  DIECAST_CHECK(packed.check(UnpackLinearRequest::kName));
+  const UnpackLinearRequest request{packed.format, packed.gated};
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedUnpackLinear>(runtime, own, request, stream));
+  return prepared->run(packed, weight, stream);
+}
+
+}  // namespace diecast

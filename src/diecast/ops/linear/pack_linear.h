@@ -1,0 +1,77 @@
+// A checkpoint's weights of NVFP4 or MXFP4 into the tiles that `linear` multiplies, and back.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/linear/packed_linear.h>
+#include <diecast/ops/one_kernel.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace diecast {
+
+// What packing found, in device memory. Of scales that a product cannot hold with x of bf16, with x
+// of f16: how many, and the first row of one (~0: none; of several weights the row in each). NVFP4:
+// NaN. MXFP4: scales outside 2 to 135, outside 111 to 135, of blocks with a code that is not zero.
+struct PackLinearStatus {
+  std::uint32_t not_bf16, not_f16, first_row_not_bf16, first_row_not_f16;
+};
+
+struct PackLinearOptions {
+  PackLinearStatus* status = nullptr;  // written, where it is given; nothing waits for it
+  std::shared_ptr<Device> device{};    // null: Runtime::default_device()
+};
+
+// Packs the weights into packed.data, in one launch: all bytes of it, so that a captured `linear`
+// takes new weights in the same place. A block with a scale of zero becomes one of +0 under a scale
+// of one; of a negative scale the codes' signs turn; an MXFP4 block of zeros may get a scale of
+// one. Errors: those of LinearWeight::check and PackedLinear::check, shape_mismatch (packed is of
+// another shape or format), invalid_argument (packed lies on the weight), those of preparing.
+Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const PackedLinear& packed,
+                         const PackLinearOptions& options = {}, Stream stream = {});
+
+// The checkpoint's bytes again, where scales are positive and could be held; else as packing made
+// them. Errors: as pack_linear.
+Result<void> unpack_linear(Runtime& runtime, const PackedLinear& packed, const LinearWeight& weight,
+                           const std::shared_ptr<Device>& device = {}, Stream stream = {});
+
+struct PackLinearRequest {
+  static constexpr std::string_view kName = "pack_linear";
+  Format format = Format::nvfp4;
+  Gated gated = Gated::none;
+  bool status = false;  // it is given
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("FORMAT", self.format), as("GATED", self.gated), as("HAS_STATUS", self.status);
+  }
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
+};
+
+class PreparedPackLinear : public OneKernel<PreparedPackLinear, PackLinearRequest> {
+ public:
+  // Errors: as pack_linear(); not_supported for what the request does not say.
+  Result<void> run(const LinearWeight& weight, const PackedLinear& packed, Stream stream,
+                   PackLinearStatus* status = nullptr) const;
+};
+
+struct UnpackLinearRequest {
+  static constexpr std::string_view kName = "unpack_linear";
+  Format format = Format::nvfp4;
+  Gated gated = Gated::none;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("FORMAT", self.format), as("GATED", self.gated);
+  }
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
+};
+
+class PreparedUnpackLinear : public OneKernel<PreparedUnpackLinear, UnpackLinearRequest> {
+ public:
+  // Errors: as unpack_linear(); not_supported for what the request does not say.
+  Result<void> run(const PackedLinear& packed, const LinearWeight& weight, Stream stream) const;
+};
+
+}  // namespace diecast
