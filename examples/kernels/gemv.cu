@@ -14,15 +14,24 @@ arg      k
 launch   grid(n) block(THREADS) dependent
 sample   n {0, 1, 7}  k {1, 100, 1000}
 */
-#include <diecast/device/numbers/convert.h>
 #include <kernels/block.h>
+#include <kernels/piece.h>
 
 DIECAST_KERNEL {
-  const i64 row = blockIdx.x;
+  const IN* const from = w + blockIdx.x * w_stride;
   f32 sum = 0;
-  for (i64 i = threadIdx.x; i < k; i += THREADS) sum = fmaf(to_f32(w[row * w_stride + i]), to_f32(x[i]), sum);
+  const auto row = [&](auto whole) {
+    constexpr bool kWhole = decltype(whole)::value;
+    const auto load = [&](i64 at, f32* left) { load_piece<IN, kWhole>(from + at, k - at, 0, left); };
+    HeldPieces<IN, THREADS, 4>(load).each(k, load, [&](i64 at, f32* left, bool) {
+      f32 right[kPiece<IN>];
+      load_piece<IN, kWhole>(x + at, k - at, 0, right);
+      for (int i = 0; i < kPiece<IN>; ++i) sum = fmaf(left[i], right[i], sum);
+    });
+  };
+  in_pieces<IN>(k, row, from, &x[0]);
   sum = block_sum<THREADS>(sum);
   if (threadIdx.x != 0) return;
-  if constexpr (HAS_BIAS) sum += to_f32(bias[row]);
-  y[row] = from_f32<IN>(sum);
+  if constexpr (HAS_BIAS) sum += to_f32(bias[blockIdx.x]);
+  y[blockIdx.x] = from_f32<IN>(sum);
 }

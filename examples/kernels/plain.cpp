@@ -110,11 +110,10 @@ static const std::vector<Sizes> kRotations = {{{"tokens", 0}, {"cols", 64}, {"pa
                                               {{"tokens", 1}, {"cols", 60}, {"pairs", 10}},
                                               {{"tokens", 5}, {"cols", 300}, {"pairs", 7}}};
 static const std::vector<Sizes> kTokens = {{{"tokens", 0}}, {{"tokens", 1}}, {{"tokens", 7}}};
-static const std::vector<Sizes> kMatrices = {{{"rows", 0}, {"cols", 1}},
-                                             {{"rows", 1}, {"cols", 1}},
-                                             {{"rows", 2}, {"cols", 100}},
-                                             {{"rows", 7}, {"cols", 300}},
-                                             {{"rows", 1}, {"cols", 1000}}};
+static const std::vector<Sizes> kMatrices = {
+    {{"rows", 0}, {"cols", 1}},    {{"rows", 1}, {"cols", 1}},    {{"rows", 2}, {"cols", 100}},
+    {{"rows", 7}, {"cols", 300}},  {{"rows", 1}, {"cols", 1000}}, {{"rows", 2}, {"cols", 8201}},
+    {{"rows", 1}, {"cols", 16400}}};
 const std::vector<Example>& examples() {
   static const std::vector<Example> all = {
       {"softmax", "y", softmax, kMatrices, 8},
@@ -124,7 +123,10 @@ const std::vector<Example>& examples() {
       {"gemv",
        "y",
        gemv,
-       {{{"n", 0}, {"k", 1}}, {{"n", 1}, {"k", 7}}, {{"n", 9}, {"k", 500}}},
+       {{{"n", 0}, {"k", 1}},
+        {{"n", 1}, {"k", 7}},
+        {{"n", 9}, {"k", 500}},
+        {{"n", 1}, {"k", 10000}}},
        8,
        64},
       {"histogram", "counts", histogram, {{{"n", 0}}, {{"n", 1}}, {{"n", 10000}}}, 0},

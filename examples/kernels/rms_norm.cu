@@ -2,8 +2,8 @@
 // and the sum kept in its place.
 /* diecast
 option   type  IN      {bf16, f16, f32}          // element type of all tensors
-let      THREADS = 256                           // the order of sums: no tune
-tune     int   blocks  {1, 4, 16} = 16           // blocks a multiprocessor, at most
+let      THREADS = 512                           // the order of sums: no tune
+let      HELD = bits(IN) / 8                     // pieces that a thread keeps: 8192 elements of a row
 size     rows
 size     cols
 arg      x        in    IN   [rows, cols]  stride
@@ -13,28 +13,38 @@ arg      y        out   IN   [rows, cols]  stride
 arg      rows
 arg      cols
 arg      eps      f32
-launch   grid(min(rows, sm_count * blocks)) block(THREADS)
+launch   grid(rows) block(THREADS) dependent
 sample   rows {0, 1, 7}  cols {1, 100, 1000}
 */
-#include <diecast/device/numbers/convert.h>
 #include <kernels/block.h>
+#include <kernels/piece.h>
 
 DIECAST_KERNEL {
-  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
-    const auto value = [&](i64 i) {
-      if constexpr (HAS_RESIDUAL) return to_f32(residual[row * cols + i]);
-      return to_f32(x[row * x_stride + i]);
+  const IN* const from = x + blockIdx.x * x_stride;
+  IN *const sums = HAS_RESIDUAL ? residual + blockIdx.x * cols : nullptr, *const to = y + blockIdx.x * y_stride;
+  const auto row = [&](auto whole) {
+    constexpr bool kWhole = decltype(whole)::value;
+    const auto load = [&](i64 at, f32* values) {
+      load_piece<IN, kWhole>(from + at, cols - at, 0, values);
+      if constexpr (!HAS_RESIDUAL) return;
+      f32 more[kPiece<IN>];
+      load_piece<IN, kWhole>(sums + at, cols - at, 0, more);
+      for (int i = 0; i < kPiece<IN>; ++i) values[i] = to_f32(from_f32<IN>(values[i] + more[i]));
     };
+    HeldPieces<IN, THREADS, HELD> pieces(load);
     f32 squares = 0;
-    for (i64 i = threadIdx.x; i < cols; i += THREADS) {
-      if constexpr (HAS_RESIDUAL) residual[row * cols + i] = from_f32<IN>(to_f32(x[row * x_stride + i]) + value(i));
-      squares = fmaf(value(i), value(i), squares);
-    }
-    const f32 root = __fsqrt_rn(__fdiv_rn(block_sum<THREADS>(squares), static_cast<f32>(cols)) + eps);
-    for (i64 i = threadIdx.x; i < cols; i += THREADS) {
-      f32 scaled = __fdiv_rn(value(i), root);
-      if constexpr (HAS_WEIGHT) scaled *= to_f32(weight[i]);
-      y[row * y_stride + i] = from_f32<IN>(scaled);
-    }
-  }
+    pieces.each(cols, load, [&](i64 at, f32* values, bool) {
+      if constexpr (HAS_RESIDUAL) store_piece<IN, kWhole>(sums + at, cols - at, values);
+      for (int i = 0; i < kPiece<IN>; ++i) squares = fmaf(values[i], values[i], squares);
+    });
+    const f32 factor = __frcp_rn(__fsqrt_rn(__fdiv_rn(block_sum<THREADS>(squares), static_cast<f32>(cols)) + eps));
+    const auto again = [&](i64 at, f32* values) { load_piece<IN, kWhole>((HAS_RESIDUAL ? sums : from) + at, cols - at, 0, values); };
+    pieces.each(cols, again, [&](i64 at, f32* values, bool) {
+      f32 by[kPiece<IN>];
+      if constexpr (HAS_WEIGHT) load_piece<IN, kWhole>(weight + at, cols - at, 0, by);
+      for (int i = 0; i < kPiece<IN>; ++i) values[i] = values[i] * factor * (HAS_WEIGHT ? by[i] : 1.0f);
+      store_piece<IN, kWhole>(to + at, cols - at, values);
+    });
+  };
+  in_pieces<IN>(cols, row, from, sums, to, HAS_WEIGHT ? &weight[0] : nullptr);
 }

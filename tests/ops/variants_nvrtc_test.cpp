@@ -32,7 +32,8 @@ std::vector<std::string> example_kernels() {
 // A runtime that has them too.
 std::shared_ptr<Runtime> runtime_with_examples() {
   const auto runtime = new_test_runtime();
-  runtime->add_header("kernels/block.h", kExamples + "/include/kernels/block.h").value();
+  for (const std::string header : {"kernels/block.h", "kernels/piece.h"})
+    runtime->add_header(header, kExamples + "/include/" + header).value();
   for (const std::string& name : example_kernels())
     runtime->add(kExamples + "/" + name + ".cu").value();
   return runtime;

@@ -26,21 +26,29 @@ DIECAST_DEVICE Nearest nearest(f32 x, f32 factor) {
   return {__fsub_rn(sum, kUnits), static_cast<int>(__float_as_uint(sum) - __float_as_uint(kUnits))};
 }
 
-// exp(x + low) = p * 2^n, for |x| of at most 125 and a low part below its last place.
+// exp(x) = p * 2^n, for |x| of at most 125; with a low part below its last place, exp(x + low).
 struct ExpParts {
   f32 p;
   int n;
 };
-DIECAST_DEVICE ExpParts exp_parts(f32 x, f32 low = 0.0f) {
-  const Nearest k = nearest(x, 0x1.715476p+0f);   // 1 / ln 2
-  f32 r = __fmaf_rn(k.number, -0x1.62e4p-1f, x);  // 16 bits of ln 2, so that this is exact
-  r = __fadd_rn(__fmaf_rn(k.number, -0x1.7f7d1cp-20f, r), low);
+DIECAST_DEVICE f32 less_multiple_of_ln2(f32 x, f32 k) {
+  return __fmaf_rn(k, -0x1.7f7d1cp-20f, __fmaf_rn(k, -0x1.62e4p-1f, x));  // 16 bits of ln 2 first, so that this is exact
+}
+DIECAST_DEVICE f32 exp_polynomial(f32 r) {
   f32 q = 0x1.6d6aacp-10f;
   q = __fmaf_rn(q, r, 0x1.123c46p-7f);
   q = __fmaf_rn(q, r, 0x1.5554cep-5f);
   q = __fmaf_rn(q, r, 0x1.55548ep-3f);
   q = __fmaf_rn(q, r, 0.5f);
-  return {__fadd_rn(1.0f, __fmaf_rn(__fmul_rn(r, r), q, r)), k.integer};
+  return __fadd_rn(1.0f, __fmaf_rn(__fmul_rn(r, r), q, r));
+}
+DIECAST_DEVICE ExpParts exp_parts(f32 x) {
+  const Nearest k = nearest(x, 0x1.715476p+0f);  // 1 / ln 2
+  return {exp_polynomial(less_multiple_of_ln2(x, k.number)), k.integer};
+}
+DIECAST_DEVICE ExpParts exp_parts(f32 x, f32 low) {
+  const Nearest k = nearest(x, 0x1.715476p+0f);
+  return {exp_polynomial(__fadd_rn(less_multiple_of_ln2(x, k.number), low)), k.integer};
 }
 
 DIECAST_DEVICE f32 exp(f32 x) {

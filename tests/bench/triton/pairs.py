@@ -15,18 +15,21 @@ HEADS, EXPERTS_CHOSEN = 4, 8
 class Pair(NamedTuple):
     """make(rows, cols, seed) gives arguments; ours(*arguments) and theirs(*arguments) the outputs.
 
-    Arguments that a call writes are among its outputs. `sizes`: of rows and cols, worth measuring."""
+    Arguments that a call writes are among its outputs. `sizes`: of rows and cols, worth measuring.
+    `slack`: by how much of the largest both may differ, for sums in another order."""
 
     make: Callable
     ours: Callable
     theirs: Callable
     sizes: tuple = ((8192, 8192), (64, 8192))
+    slack: float = 2.0**-19
 
 
 def pairs(dtype, on="cuda", **place):
     """By name, for tensors on that device of torch. place: device="host" where those of diecast run on the CPU."""
     runtime = diecast.Runtime()
-    runtime.add_header("kernels/block.h", EXAMPLES / "include/kernels/block.h")
+    for header in ("kernels/block.h", "kernels/piece.h"):
+        runtime.add_header(header, EXAMPLES / "include" / header)
 
     def ours(name):
         kernel = diecast.kernel(EXAMPLES / f"{name}.cu", runtime=runtime)
@@ -86,7 +89,7 @@ def pairs(dtype, on="cuda", **place):
         "top_k_gate": Pair(one, our_choice, lambda logits: kernels.top_k_gate(logits, EXPERTS_CHOSEN),
                            ((8192, 256), (64, 256))),
         "silu_and_mul": Pair(one, our_product, kernels.silu_and_mul),
-        "scan": Pair(one, ours("scan"), kernels.scan),
+        "scan": Pair(one, ours("scan"), kernels.scan, slack=2.0**-17),
         "histogram": Pair(one, our_counts, lambda x: kernels.histogram(x, -4.0, 32.0)),
         "gemv": Pair(
             lambda rows, cols, seed: (drawn(rows, cols, seed=seed), drawn(cols, seed=seed),
@@ -100,13 +103,13 @@ def outputs(result):
     return result if isinstance(result, tuple) else (result,)
 
 
-def near(got, wanted):
-    """Whether two outputs agree: within 2^-19 of the largest, since sums differ in order, and 16-bit
-    types within a step of each besides; integers are equal."""
+def near(got, wanted, slack=2.0**-19):
+    """Whether two outputs agree: within `slack` of the largest, and 16-bit types within a step of each
+    besides; integers are equal."""
     if got.dtype != wanted.dtype or got.shape != wanted.shape:
         return False
     if not got.dtype.is_floating_point:
         return torch.equal(got, wanted)
     step = {torch.bfloat16: 2.0**-7, torch.float16: 2.0**-10, torch.float32: 0}[got.dtype]
     a, b = got.double(), wanted.double()
-    return bool(((a - b).abs() <= b.abs() * step + b.abs().max() * 2.0**-19 + 2.0**-24).all())
+    return bool(((a - b).abs() <= b.abs() * step + b.abs().max() * slack + 2.0**-24).all())
