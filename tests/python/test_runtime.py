@@ -106,6 +106,19 @@ def test_own_kernels_follow_their_header(matrix):
         wrong(lambda x, factor: x + 1, x, factor, **HOST)
 
 
+def test_calls_of_one_form_are_told_apart_by_their_kinds(matrix):
+    kernel = diecast.kernel(SCALE_ROWS)
+    x, factor = matrix(6, 32), numpy.arange(6, dtype="f4")
+    for one in (x, x.astype("f2"), numpy.ascontiguousarray(x[:, :8]), x[:, :16], x):
+        y = kernel(one, factor, **HOST)
+        assert type(y) is numpy.ndarray and (y.dtype, y.shape) == (one.dtype, one.shape)
+        assert numpy.array_equal(y, (one * factor[:, None]).astype(one.dtype))
+    y = kernel(memoryview(x), factor, **HOST)
+    assert type(y) is memoryview and y.tolist() == (x * factor[:, None]).tolist()
+    for threads in (64, 128):
+        assert numpy.array_equal(kernel(x, factor, THREADS=threads, **HOST), x * factor[:, None])
+
+
 def test_tuning_is_measured_kept_and_chosen_by(matrix, tmp_path):
     with diecast.Runtime(cache=tmp_path) as runtime:
         kernel = diecast.kernel(SCALE_ROWS, runtime=runtime)

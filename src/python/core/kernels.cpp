@@ -1,4 +1,4 @@
-// Kernels of any template: preparing one, and launching it with arguments by name.
+// Kernels of any template: preparing one, and calling it with whatever tensors Python has.
 #include "handles.h"
 #include "place.h"
 #include "runtime.h"
@@ -25,74 +25,194 @@ PyObject* kernel_spelling(PyObject*, PyObject* kernel) {
   return text_of([&](diecast_text* text) { return diecast_kernel_spelling(handle, text); });
 }
 
-// A structure's bytes, a number by its Python type, a tensor otherwise.
-bool argument_of(PyObject* value, bool is_structure, const char* op, diecast_argument& to,
-                 TensorArgument& tensor) {
-  if (is_structure) {
-    char* bytes = nullptr;
-    Py_ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(value, &bytes, &size) != 0) return false;
-    to.kind = DIECAST_BYTES;
-    to.bytes = bytes;
-    to.integer = size;
-    return true;
-  }
-  if (PyLong_Check(value)) {
-    to.kind = DIECAST_INTEGER;
-    to.integer = PyLong_AsLongLong(value);
-    return PyErr_Occurred() == nullptr;
-  }
-  if (PyFloat_Check(value)) {
-    to.kind = DIECAST_NUMBER;
-    to.number = PyFloat_AsDouble(value);
-    return true;
-  }
-  to.kind = DIECAST_TENSOR;
-  if (!tensor.read(value, op, to.name)) return false;
-  to.tensor = tensor.get();
+// What is said of an argument of a call, beside its name; _kernel.py has the same numbers.
+enum Trait : long { kWritten = 1, kStructure = 2, kParameter = 4 };
+
+// The arguments of one launch, as they are read.
+class Arguments {
+ public:
+  explicit Arguments(const char* op) : op_(op) {}
+
+  // `argument`: its name and traits. False: an exception is set.
+  bool add(PyObject* value, PyObject* argument);
+  // A number for the kind of the last one that was added: its type, dimensions and device.
+  long long kind() const;
+  bool last_is_tensor() const { return given_[count_ - 1].kind == DIECAST_TENSOR; }
+  bool launch(diecast_handle kernel, PyObject* device, PyObject* stream);
+
+ private:
+  bool add_structure(PyObject* value, diecast_argument& to);
+  bool add_tensor(PyObject* value, bool written, diecast_argument& to);
+
+  const char* op_;
+  diecast_argument given_[kMostArguments]{};
+  TensorArgument tensors_[kMostArguments];
+  const TensorArgument* read_[kMostArguments];
+  Ref structures_[kMostArguments];  // their bytes
+  int count_ = 0, tensor_count_ = 0;
+};
+
+bool Arguments::add_structure(PyObject* value, diecast_argument& to) {
+  const Ref view(PyMemoryView_FromObject(value));
+  if (!view) return false;
+  structures_[count_] = Ref(PyBytes_FromObject(view.get()));
+  char* bytes = nullptr;
+  Py_ssize_t size = 0;
+  if (!structures_[count_] ||
+      PyBytes_AsStringAndSize(structures_[count_].get(), &bytes, &size) != 0)
+    return false;
+  to.kind = DIECAST_BYTES;
+  to.bytes = bytes;
+  to.integer = size;
   return true;
 }
 
-// kernel_launch(kernel, template, {name: value}, names of those that are written, names of
-// structures, device, stream)
-PyObject* kernel_launch(PyObject*, PyObject* arguments) {
-  PyObject *kernel = nullptr, *values = nullptr, *written = nullptr, *structures = nullptr,
-           *device = nullptr, *stream = nullptr;
-  const char* op = nullptr;
-  if (!PyArg_ParseTuple(arguments, "OsO!OOOO", &kernel, &op, &PyDict_Type, &values, &written,
-                        &structures, &device, &stream))
-    return nullptr;
-  const diecast_handle handle = handle_of(kernel);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  if (PyDict_Size(values) > kMostArguments)
-    return raise("invalid_argument", "the kernel is given too many arguments", "give each once");
-  diecast_argument given[kMostArguments]{};
-  TensorArgument tensors[kMostArguments];
-  const TensorArgument* read[kMostArguments];
-  int count = 0, tensor_count = 0;
-  PyObject *name = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(values, &at, &name, &value) != 0; ++count) {
-    given[count].name = PyUnicode_AsUTF8AndSize(name, nullptr);
-    const int is_structure = PySequence_Contains(structures, name);
-    if (given[count].name == nullptr || is_structure < 0 ||
-        !argument_of(value, is_structure == 1, op, given[count], tensors[count]))
-      return nullptr;
-    if (given[count].kind != DIECAST_TENSOR) continue;
-    read[tensor_count++] = &tensors[count];
-    const int writes = PySequence_Contains(written, name);
-    if (writes < 0) return nullptr;
-    if (writes == 0 || !tensors[count].is_read_only()) continue;
-    return raise_about("invalid_argument", op, given[count].name, "is read-only",
-                       "pass memory to write to");
+bool Arguments::add_tensor(PyObject* value, bool written, diecast_argument& to) {
+  TensorArgument& tensor = tensors_[count_];
+  if (!tensor.read(value, op_, to.name)) return false;
+  if (written && tensor.is_read_only()) {
+    raise_about("invalid_argument", op_, to.name, "is read-only", "pass memory to write to");
+    return false;
   }
+  to.kind = DIECAST_TENSOR;
+  to.tensor = tensor.get();
+  read_[tensor_count_++] = &tensor;
+  return true;
+}
+
+// A number goes by its Python type.
+bool Arguments::add(PyObject* value, PyObject* argument) {
+  if (count_ == kMostArguments) {
+    raise("invalid_argument", "the kernel is given too many arguments", "give each once");
+    return false;
+  }
+  diecast_argument& to = given_[count_];
+  to.name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(argument, 0), nullptr);
+  const long traits = PyLong_AsLong(PyTuple_GetItem(argument, 1));
+  bool read = true;
+  if ((traits & kStructure) != 0) {
+    read = add_structure(value, to);
+  } else if (PyLong_Check(value)) {
+    to.kind = DIECAST_INTEGER;
+    to.integer = PyLong_AsLongLong(value);
+    read = PyErr_Occurred() == nullptr;
+  } else if (PyFloat_Check(value)) {
+    to.kind = DIECAST_NUMBER;
+    to.number = PyFloat_AsDouble(value);
+  } else {
+    read = add_tensor(value, (traits & kWritten) != 0, to);
+  }
+  ++count_;
+  return read;
+}
+
+long long Arguments::kind() const {
+  const diecast_argument& last = given_[count_ - 1];
+  if (last.kind != DIECAST_TENSOR) return last.kind;
+  const diecast_tensor& of = *last.tensor;
+  return of.type_code | of.type_bits << 8 | std::int64_t{of.ndim} << 16 |
+         std::int64_t{of.device_type} << 24 | std::int64_t{of.device_id} << 32;
+}
+
+bool Arguments::launch(diecast_handle kernel, PyObject* device, PyObject* stream) {
   Place place;
-  if (!place_of(place, device, stream, read, tensor_count, op)) return nullptr;
+  if (!place_of(place, device, stream, read_, tensor_count_, op_)) return false;
   const auto launch = [&] {
-    return diecast_kernel_launch(handle, given, static_cast<std::size_t>(count), place.stream);
+    return diecast_kernel_launch(kernel, given_, static_cast<std::size_t>(count_), place.stream);
   };
   const int code = place.host ? without_gil(launch) : launch();
-  if (code != diecast_ok) return raise_last();
-  Py_RETURN_NONE;
+  return code == diecast_ok || raise_last() != nullptr;
+}
+
+// What calls of one form have in common, as _kernel.py made it: the template's name, the name and
+// traits of each value, the variants that were called, by key, and what prepares another.
+struct Form {
+  PyObject *arguments, *variants, *prepare;
+  const char* op;
+
+  static Form of(PyObject* tuple) {
+    return {PyTuple_GetItem(tuple, 1), PyTuple_GetItem(tuple, 2), PyTuple_GetItem(tuple, 3),
+            PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 0), nullptr)};
+  }
+};
+
+// The values of a call in their order, those with names last.
+Ref values_of(PyObject* tensors, PyObject* named) {
+  const Py_ssize_t first = PyTuple_Size(tensors);
+  Ref all(PyTuple_New(first + PyDict_Size(named)));
+  for (Py_ssize_t i = 0; all && i < first; ++i)
+    PyTuple_SetItem(all.get(), i, Py_NewRef(PyTuple_GetItem(tensors, i)));
+  PyObject *name = nullptr, *value = nullptr;
+  Py_ssize_t at = 0, to = first;
+  while (all && PyDict_Next(named, &at, &name, &value) != 0)
+    PyTuple_SetItem(all.get(), to++, Py_NewRef(value));
+  return all;
+}
+
+// Reads the values of a call. Calls that a variant serves have one key: the kinds of tensors and
+// numbers, parameters themselves, the type of the first tensor and the device.
+Ref read_all(const Form& form, PyObject* values, PyObject* device, Arguments& to) {
+  const Py_ssize_t count = PyTuple_Size(values);
+  Ref key(PyTuple_New(count + 2));
+  PyObject* type = Py_None;  // of the first tensor
+  for (Py_ssize_t i = 0; key && i < count; ++i) {
+    PyObject* const value = PyTuple_GetItem(values, i);
+    PyObject* const argument = PyTuple_GetItem(form.arguments, i);
+    const long traits = PyLong_AsLong(PyTuple_GetItem(argument, 1));
+    PyObject* part = value;
+    Ref kind;
+    if (value != Py_None && (traits & kParameter) == 0) {
+      if (!to.add(value, argument)) return {};
+      if (type == Py_None && to.last_is_tensor())
+        type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+      kind = Ref(PyLong_FromLongLong(to.kind()));
+      part = kind.get();
+      if (part == nullptr) return {};
+    }
+    PyTuple_SetItem(key.get(), i, Py_NewRef(part));
+  }
+  if (!key) return key;
+  PyTuple_SetItem(key.get(), count, Py_NewRef(type));
+  PyTuple_SetItem(key.get(), count + 1, Py_NewRef(device));
+  return key;
+}
+
+// The variant of a key: its kernel, what makes the outputs that are left out, their names and
+// traits.
+Ref variant_of(const Form& form, PyObject* key, PyObject* tensors, PyObject* named,
+               PyObject* device) {
+  PyObject* const known = PyDict_GetItemWithError(form.variants, key);
+  if (known != nullptr || PyErr_Occurred() != nullptr) return Ref(Py_XNewRef(known));
+  Ref made(PyObject_CallFunctionObjArgs(form.prepare, tensors, named, device, nullptr));
+  if (made && PyDict_SetItem(form.variants, key, made.get()) != 0) return {};
+  return made;
+}
+
+// kernel_call(form, tensors, {name: value}, device, stream): the outputs that it made.
+PyObject* kernel_call(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 5) return PyErr_SetString(PyExc_TypeError, "kernel_call takes 5 arguments"), nullptr;
+  PyObject *const tensors = arguments[1], *const named = arguments[2], *const device = arguments[3];
+  const Form form = Form::of(arguments[0]);
+  Arguments given(form.op);
+  const Ref values = values_of(tensors, named);
+  if (!values) return nullptr;
+  const Ref key = read_all(form, values.get(), device, given);
+  if (!key) return nullptr;
+  const Ref variant = variant_of(form, key.get(), tensors, named, device);
+  if (!variant) return nullptr;
+  const diecast_handle kernel = handle_of(PyTuple_GetItem(variant.get(), 0));
+  PyObject* const make = PyTuple_GetItem(variant.get(), 1);
+  PyObject* const names = PyTuple_GetItem(variant.get(), 2);
+  if (make == nullptr || names == nullptr || PyErr_Occurred() != nullptr) return nullptr;
+  const Py_ssize_t made = PyTuple_Size(names);
+  const Ref outputs(made == 0 ? PyTuple_New(0)
+                              : PyObject_CallFunctionObjArgs(make, values.get(), nullptr));
+  if (!outputs) return nullptr;
+  for (Py_ssize_t i = 0; i < made; ++i)
+    if (!given.add(PyTuple_GetItem(outputs.get(), i), PyTuple_GetItem(names, i))) return nullptr;
+  if (!given.launch(kernel, device, arguments[4])) return nullptr;
+  if (made == 0) Py_RETURN_NONE;
+  return Py_NewRef(made == 1 ? PyTuple_GetItem(outputs.get(), 0) : outputs.get());
 }
 
 // tensor_facts(object) -> (type code, bits, lanes, device type, device number, shape)
@@ -108,11 +228,13 @@ PyObject* tensor_facts(PyObject*, PyObject* object) {
                        of.device_id, shape.get());
 }
 
-PyMethodDef methods[] = {{"kernel_prepare", kernel_prepare, METH_VARARGS, nullptr},
-                         {"kernel_spelling", kernel_spelling, METH_O, nullptr},
-                         {"kernel_launch", kernel_launch, METH_VARARGS, nullptr},
-                         {"tensor_facts", tensor_facts, METH_O, nullptr},
-                         {}};
+PyMethodDef methods[] = {
+    {"kernel_prepare", kernel_prepare, METH_VARARGS, nullptr},
+    {"kernel_spelling", kernel_spelling, METH_O, nullptr},
+    {"kernel_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kernel_call)),
+     METH_FASTCALL, nullptr},
+    {"tensor_facts", tensor_facts, METH_O, nullptr},
+    {}};
 
 }  // namespace
 

@@ -42,23 +42,44 @@ def torch_type(torch, dtype):
     return getattr(torch, _TORCH[dtype], torch.uint8)
 
 
-def allocate(like, dtype, shape):
-    """An uninitialised tensor of a shape, of the framework and device of the tensor `like`."""
+def allocator(like, dtype):
+    """What makes uninitialised tensors of a type by the framework of the tensor `like`, on its device:
+    a function of a tensor like it and of a shape."""
     root = _root(like)
     if root == "torch":
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=torch_type(torch, dtype), device=like.device)
+        kind = torch_type(torch, dtype)
+        return lambda like, shape: torch.empty(shape, dtype=kind, device=like.device)
     if root == "numpy":
         numpy = sys.modules["numpy"]
-        return numpy.empty(shape, _numpy_type(numpy, dtype))
+        kind = _numpy_type(numpy, dtype)
+        return lambda like, shape: numpy.empty(shape, kind)
     if root == "cupy":
         cupy = sys.modules["cupy"]
-        with like.device:
-            return cupy.empty(shape, _numpy_type(cupy, dtype))
+        kind = _numpy_type(cupy, dtype)
+
+        def on_its_device(like, shape):
+            with like.device:
+                return cupy.empty(shape, kind)
+        return on_its_device
     if root in ("jax", "jaxlib"):
         raise ArgumentError("not_supported", "JAX arrays cannot be written to",
                             "pass out= of another framework")
-    return _allocate_buffer(like, dtype, shape)
+    return lambda like, shape: _allocate_buffer(like, dtype, shape)
+
+
+def twin_allocator(like, dtype):
+    """The same for the shape of `like`: a function of a tensor like it."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(like) is torch.Tensor and torch_type(torch, dtype) is like.dtype:
+        return torch.empty_like  # half the time
+    allocate = allocator(like, dtype)
+    return lambda like: allocate(like, like.shape)
+
+
+def allocate(like, dtype, shape):
+    """An uninitialised tensor of a shape, of the framework and device of the tensor `like`."""
+    return allocator(like, dtype)(like, shape)
 
 
 def _allocate_buffer(like, dtype, shape):

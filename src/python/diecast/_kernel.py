@@ -12,6 +12,7 @@ _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12,
           (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64",
           (2, 64): "f64", (0, 8): "i8", (1, 16): "u16", (1, 64): "u64"}
 _SIMPLE = re.compile(r"[\w\s+*/(),-]*")
+_WRITTEN, _STRUCTURE, _PARAMETER = 1, 2, 4  # traits of a call's values, as the extension has them
 _WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
           "min": min, "max": max, "__builtins__": {}}
 
@@ -23,6 +24,11 @@ def _code(text):
         return compile(text.replace("/", "//"), "a size", "eval") if _SIMPLE.fullmatch(text) else None
     except SyntaxError:
         return None
+
+
+def _shape(tensor):
+    shape = getattr(tensor, "shape", None)
+    return _core.tensor_facts(tensor)[5] if shape is None else shape
 
 
 def kernel(source, *, name=None, runtime=None):
@@ -60,19 +66,14 @@ class Kernel:
         self._written = frozenset(a["name"] for a in self._arguments if a["direction"] != "in")
         self._structures = frozenset(a["name"] for a in self._arguments if a["kind"] == "struct")
         self._parameters = {p["name"]: p for p in self.header["parameters"]}
-        self._prepared = {}
+        self._prepared, self._forms = {}, {}
 
     def __repr__(self):
         return f"<diecast.Kernel {self.name}>"
 
     def __call__(self, *tensors, device=None, stream=None, **named):
-        values, parameters = self._take(tensors, named)
-        made = self._make_outputs(values, parameters)
-        self._bind_types(values, parameters)
-        handle = self._kernel(values, parameters, device)
-        _core.kernel_launch(handle, self.name, values, self._written, self._structures, device, stream)
-        outputs = [values[name] for name in made]
-        return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
+        form = self._forms.get((len(tensors), *named)) or self._form(tensors, named)
+        return _core.kernel_call(form, tensors, named, device, stream)
 
     def prepare(self, device=None, **parameters):
         """Compiles and loads a variant, whose later launches do neither. Returns its spelling."""
@@ -107,6 +108,7 @@ class Kernel:
         argument."""
         records = self.runtime.tune(self._spelling(fixed), sizes, device)
         self._prepared.clear()
+        self._forms.clear()
         if save is not None:
             with open(save, "a", encoding="ascii") as file:
                 file.writelines(f"{record}\n" for record in records)
@@ -120,7 +122,6 @@ class Kernel:
         wanted = reference(*tensors)
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         values, parameters = self._take(tensors, dict(fixed))
-        self._make_outputs(dict(values), parameters)
         self._bind_types(values, parameters)
         whole = self.runtime.specialize(self._spelling(parameters), self._where(values, device))
         seen = self.variants(whole.rpartition("@ ")[2], **parameters)
@@ -133,6 +134,32 @@ class Kernel:
                     raise ArgumentError("results_differ", f"{spelling} differs from the reference",
                                         "mend the template, or pass close= for a tolerance")
         return len(seen)
+
+    def _form(self, tensors, named):
+        """What calls of so many tensors and of these names have in common, for the extension: the
+        kernel's name, the name and traits of each value, the variants that were called, and what
+        prepares another."""
+        self._take(tensors, named)
+        names = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
+        form = (self.name, tuple((name, self._traits(name)) for name in names), {}, self._variant)
+        self._forms[(len(tensors), *named)] = form
+        return form
+
+    def _traits(self, name):
+        return (_WRITTEN * (name in self._written) | _STRUCTURE * (name in self._structures)
+                | _PARAMETER * (name in self._parameters))
+
+    def _variant(self, tensors, named, device):
+        """What serves calls like this one: the kernel, what makes the outputs that are left out from a
+        call's values, and the name and traits of each of them."""
+        values, parameters = self._take(tensors, named)
+        self._bind_types(values, parameters)
+        missing = [a for a in self._arguments if a["direction"] == "out" and not a["optional"]
+                   and a["name"] not in values]
+        at = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
+        make = self._maker(missing, values, parameters, at) if missing else None
+        return (self._kernel(values, parameters, device), make,
+                tuple((a["name"], self._traits(a["name"])) for a in missing))
 
     def _take(self, tensors, named):
         if len(tensors) > len(self._arguments):
@@ -164,30 +191,48 @@ class Kernel:
         return {name: _core.tensor_facts(value) for name, value in values.items()
                 if not isinstance(value, (int, float)) and name not in self._structures}
 
-    def _make_outputs(self, values, parameters):
-        """Outputs that are left out, from the shapes that are known."""
-        missing = [a for a in self._arguments if a["direction"] == "out" and not a["optional"]
-                   and a["name"] not in values]
-        if not missing:
-            return []
+    def _maker(self, missing, values, parameters, at):
+        """A function of a call's values that makes these outputs. `at`: the values' names."""
         facts = self._facts(values)
-        sizes = {name: value for name, value in values.items() if isinstance(value, int)}
-        types = dict(parameters)
+        like = next((at.index(name) for name in at if name in facts), None)
+        if like is None:
+            raise self._no_shape(missing[0])
+        sizes = {name: (at.index(name), None) for name, value in values.items()
+                 if isinstance(value, int)}
         for argument in self._arguments:
-            if argument["name"] not in facts or argument["kind"] != "tensor":
+            if argument["kind"] != "tensor" or argument["name"] not in facts:
                 continue
-            code, bits, _, _, _, shape = facts[argument["name"]]
-            types.setdefault(argument["type"], _TYPES.get((code, bits)))
+            shape = facts[argument["name"]][5]
             if len(shape) == len(argument["shape"]):
-                sizes.update((text, size) for text, size in zip(argument["shape"], shape)
-                             if text.isidentifier())
-        like = next((values[name] for name in facts), None)
-        sizes.update(parameters)
-        for argument in missing:
-            shape = tuple(self._size(argument, text, sizes) for text in argument["shape"])
-            kind = argument["type"]
-            values[argument["name"]] = _frameworks.allocate(like, types.get(kind, kind), shape)
-        return [argument["name"] for argument in missing]
+                sizes.update((text, (at.index(argument["name"]), d))
+                             for d, text in enumerate(argument["shape"]) if text.isidentifier())
+        makers = [self._output(argument, sizes, parameters, values[at[like]], like)
+                  for argument in missing]
+        return lambda given: tuple([make(given) for make in makers])
+
+    def _output(self, argument, sizes, parameters, tensor, like):
+        """A function of a call's values that makes one output. sizes: where each name's is found, a
+        value's place and, of a tensor, the dimension."""
+        kind = parameters.get(argument["type"], argument["type"])
+        places = [None if text in parameters else sizes.get(text) for text in argument["shape"]]
+        whole = [(like, d) for d in range(len(_shape(tensor)))]
+        if whole and places == whole and hasattr(tensor, "shape"):
+            twin = _frameworks.twin_allocator(tensor, kind)
+            return lambda given: twin(given[like])
+        allocate = _frameworks.allocator(tensor, kind)
+
+        def make(given):
+            known = {name: given[i] if d is None else _shape(given[i])[d]
+                     for name, (i, d) in sizes.items()}
+            known.update(parameters)
+            return allocate(given[like], tuple(self._size(argument, text, known)
+                                               for text in argument["shape"]))
+        return make
+
+    def _no_shape(self, argument):
+        return ArgumentError("value_missing",
+                             f"{self.name}: the shape of {argument['name']}, [{', '.join(argument['shape'])}], "
+                             "does not follow from the tensors", f"pass {argument['name']}=")
 
     def _size(self, argument, text, known):
         if isinstance(known.get(text), int):
@@ -197,9 +242,7 @@ class Kernel:
                 return int(eval(code, dict(_WORDS), known))
         except (NameError, TypeError, ArithmeticError):
             pass
-        raise ArgumentError("value_missing",
-                            f"{self.name}: the shape of {argument['name']}, [{', '.join(argument['shape'])}], "
-                            "does not follow from the tensors", f"pass {argument['name']}=")
+        raise self._no_shape(argument)
 
     def _bind_types(self, values, parameters):
         """Types that are parameters, from the tensors that have them."""
