@@ -21,6 +21,7 @@
 #include <diecast/ops/group/tensor_group.h>
 #include <diecast/ops/layout/arrange_scales.h>
 #include <diecast/ops/layout/transpose_nvfp4.h>
+#include <diecast/ops/linear/linear.h>
 #include <diecast/ops/linear/pack_linear.h>
 #include <diecast/ops/mx/dequantize_mx.h>
 #include <diecast/ops/mx/quantize_mx.h>

@@ -29,7 +29,7 @@ class EveryPrepared : public GemmByCublasLt {
     add_layouts();
     add_fake_quantization();
     add_products();
-    add_packing();
+    add_linear();
   }
 
   // What an op runs, by the name of its class and by what else tells its runs apart.
@@ -194,13 +194,17 @@ class EveryPrepared : public GemmByCublasLt {
     }
   }
 
-  void add_packing() {
+  void add_linear() {
     const LinearWeight weight{Format::nvfp4, Shape{64, 64}, at_256(2048), at_256(256)};
     const PackedLinear packed{.shape = weight.shape, .data = at_256(2304), .bytes = 2304};
+    const Tensor out = tensor(DType::bf16, 64, 64);
     add<PreparedPackLinear>("PreparedPackLinear", "", {},
                             [=](const auto& op) { return op.run(weight, packed, {}); });
     add<PreparedUnpackLinear>("PreparedUnpackLinear", "", {},
                               [=](const auto& op) { return op.run(packed, weight, {}); });
+    add<PreparedLinear>("PreparedLinear", "", {}, [=, x = x_, factor = floats()](const auto& op) {
+      return op.run(x, packed, factor, out, {}, {});
+    });
   }
 
   const Tensor x_ = tensor(DType::bf16, 64, 64);

@@ -1,0 +1,166 @@
+// linear: one launch of the kernel that the table has for so many rows.
+#include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
+#include <diecast/ops/linear/linear.h>
+
+#include <limits>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kLinearOp = PreparedLinear::kName;
+constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
+
+// The columns of out.
+std::int64_t columns_of(const PackedLinear& weight, Activation activation) {
+  return is_gated(activation) ? weight.rows() / 2 : weight.rows();
+}
+
+Error wrong_type(std::string_view name, DType given, std::string_view wanted) {
+  return {ErrorCode::dtype_mismatch, cat(kLinearOp, ": ", name, " is ", dtype_name(given)),
+          cat("give ", name, " as ", wanted)};
+}
+
+Error wrong_shape(std::string_view name, const Shape& given, const Shape& wanted) {
+  return {ErrorCode::shape_mismatch, cat(kLinearOp, ": ", name, " is ", given.text()),
+          cat("give ", name, " of shape ", wanted.text())};
+}
+
+// A dense [rows, cols] of a type.
+Result<void> check_dense(std::string_view name, const Tensor& tensor, const Shape& wanted,
+                         DType type) {
+  if (tensor.dtype != type) return wrong_type(name, tensor.dtype, dtype_name(type));
+  if (tensor.rows() != wanted.rows() || tensor.cols() != wanted.cols())
+    return wrong_shape(name, tensor.shape, wanted);
+  DIECAST_CHECK(tensor.check(cat(kLinearOp, ": ", name)));
+  if (stride_number(tensor) == 0) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kLinearOp, ": rows of ", name, " are ", tensor.row_stride, " elements apart"),
+               cat("give ", name, " with dense rows")};
+}
+
+Result<void> check_weight(const PackedLinear& weight, Activation activation) {
+  DIECAST_CHECK(weight.check(kLinearOp));
+  if (weight.shape.rank != 2) {
+    return Error{ErrorCode::not_supported, cat(kLinearOp, ": the weight is ", weight.shape.text()),
+                 "give one weight, [rows, cols]"};
+  }
+  if ((weight.gated != Gated::none) == is_gated(activation)) return {};
+  return Error{ErrorCode::invalid_argument,
+               cat(kLinearOp, ": activation ", word(activation),
+                   " of a weight packed with gated = ", word(weight.gated)),
+               is_gated(activation) ? "pack the weight with gated = halves or alternate"
+                                    : "pack the weight with gated = none"};
+}
+
+Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const float* factor,
+                            const Tensor& out, const LinearOptions& options) {
+  DIECAST_CHECK(check_weight(weight, options.activation));
+  if (x.dtype != DType::bf16 && x.dtype != DType::f16)
+    return wrong_type("x", x.dtype, "bf16 or f16");
+  DIECAST_CHECK(x.check("linear: x"));
+  if (x.cols() != weight.cols()) return wrong_shape("x", x.shape, Shape{x.rows(), weight.cols()});
+  const Shape result{x.rows(), columns_of(weight, options.activation)};
+  if (out.dtype != DType::bf16 && out.dtype != DType::f16 && out.dtype != DType::f32)
+    return wrong_type("out", out.dtype, "bf16, f16 or f32");
+  DIECAST_CHECK(check_dense("out", out, result, out.dtype));
+  if (options.residual)
+    DIECAST_CHECK(check_dense("residual", *options.residual, result, out.dtype));
+  if (options.bias)
+    DIECAST_CHECK(check_dense("bias", *options.bias, Shape{weight.rows()}, x.dtype));
+  if (factor != nullptr) return {};
+  return Error{ErrorCode::missing_buffer, cat(kLinearOp, ": factor is null"),
+               "pass the weight's global scale in device memory, 1 where it has none"};
+}
+
+KernelArgument argument_of(const std::optional<Tensor>& tensor, DType type) {
+  return KernelArgument::tensor(type, tensor ? tensor->data : nullptr);
+}
+
+}  // namespace
+
+int linear_split(std::int64_t rows, std::int64_t cols) {
+  // A thread block takes 64 rows of a part: parts until there are enough for the multiprocessors of
+  // an H100, none shorter than 32 tiles.
+  constexpr std::int64_t kSide = 64, kBlocks = 224, kTiles = 32;
+  int split = 1;
+  while (split < 8 && ceil_div(rows, kSide) * split < kBlocks &&
+         ceil_div(cols, kSide) >= 2 * split * kTiles)
+    split *= 2;
+  return split;
+}
+
+LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, const Tensor& out,
+                                const LinearOptions& options) {
+  return {.in = x.dtype,
+          .out = out.dtype,
+          .format = weight.format,
+          .activation = options.activation,
+          .split = linear_split(weight.rows(), weight.cols()),
+          .bias = options.bias.has_value(),
+          .residual = options.residual.has_value()};
+}
+
+std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) const {
+  const auto portable = [&](std::int64_t most_rows, std::int64_t tile) {
+    Bindings bindings;
+    bindings.set("M_TILE", Value::integer(tile));
+    return LinearKernel{most_rows, kernel_of(kName, *this, std::move(bindings))};
+  };
+  if (device.cc == 0) return {portable(kAnyRows, 8)};
+  return {portable(8, 8), portable(kAnyRows, 32)};
+}
+
+std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device) const {
+  std::vector<KernelWanted> out;
+  for (LinearKernel& one : table(device)) out.push_back(std::move(one.wanted));
+  return out;
+}
+
+Result<PreparedLinear> PreparedLinear::prepare(Runtime& runtime,
+                                               const std::shared_ptr<Device>& device,
+                                               const Request& request) {
+  DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
+  const auto table = request.table(device->properties());
+  DIECAST_TRY(const auto kernels,
+              preload_all_for(runtime, device, request.kernels(device->properties())));
+  PreparedLinear op;
+  op.request_ = request;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    op.table_.push_back({table[i].most_rows, kernels[i]});
+  return op;
+}
+
+Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, const float* factor,
+                                 const Tensor& out, const LinearOptions& options,
+                                 Stream stream) const {
+  DIECAST_CHECK(check_prepared(table_.empty() ? nullptr : table_.data(), kName));
+  DIECAST_CHECK(check_operands(x, weight, factor, out, options));
+  const Request asked = Request::of(x, weight, out, options);
+  if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  std::size_t at = 0;
+  while (x.rows() > table_[at].most_rows) ++at;
+  const args::Linear arguments{.x = tensor_argument(x),
+                               .packed = weight.data,
+                               .factor = factor,
+                               .bias = argument_of(options.bias, x.dtype),
+                               .residual = argument_of(options.residual, out.dtype),
+                               .out = tensor_argument(out),
+                               .rows = rows_argument(x),
+                               .cols = out.cols(),
+                               .depth = x.cols()};
+  return launch_op(kName, *table_[at].kernel, arguments, stream);
+}
+
+Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
+                    const float* factor, const Tensor& out, const LinearOptions& options,
+                    Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_CHECK(check_operands(x, weight, factor, out, options));
+  const auto request = LinearRequest::of(x, weight, out, options);
+  DIECAST_TRY(const auto prepared, prepared_once<PreparedLinear>(runtime, device, request, stream));
+  return prepared->run(x, weight, factor, out, options, stream);
+}
+
+}  // namespace diecast
