@@ -195,6 +195,7 @@ TEST_F(LinearOnHost, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(good, weight, to, {.bias = good}), ErrorCode::shape_mismatch);
   EXPECT_EQ(refused(good, weight, to, {.residual = wide.view()}), ErrorCode::shape_mismatch);
   EXPECT_EQ(refused(good, weight, to, {}, false), ErrorCode::missing_buffer);
+  EXPECT_EQ(refused(good, weight, to, {.split = 3}), ErrorCode::value_not_allowed);
   const auto prepared = PreparedLinear::prepare(*runtime_, device_, {}).value();
   const Tensor of_f16 = changed(good, [](auto& t) { t.dtype = DType::f16; });
   EXPECT_EQ(prepared.run(of_f16, weight, &factor, to, {}, {}).error().code,

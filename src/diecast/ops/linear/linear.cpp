@@ -96,7 +96,7 @@ LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, con
           .out = out.dtype,
           .format = weight.format,
           .activation = options.activation,
-          .split = linear_split(weight.rows(), weight.cols()),
+          .split = options.split != 0 ? options.split : linear_split(weight.rows(), weight.cols()),
           .bias = options.bias.has_value(),
           .residual = options.residual.has_value()};
 }

@@ -34,6 +34,9 @@ struct LinearOptions {
   Activation activation = Activation::none;
   std::optional<Tensor> bias{};      // [N], one a row of the weight, of x's type: all of gate first
   std::optional<Tensor> residual{};  // [M, N] of out's type, dense: added last
+  // Parts of the sum: 1, 2, 4 or 8, of one weight always the same; 0: linear_split(). One part is
+  // best for many rows, several for few rows of a small weight.
+  int split = 0;
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
@@ -63,7 +66,7 @@ struct LinearRequest {
   DType in = DType::bf16, out = DType::bf16;
   Format format = Format::nvfp4;
   Activation activation = Activation::none;
-  std::int32_t split = 1;  // linear_split() of the weight
+  std::int32_t split = 1;
   bool bias = false, residual = false;
 
   template <class Self, class As>
