@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace diecast::c {
 namespace {
@@ -16,8 +17,11 @@ namespace {
 class ByName {
  public:
   ByName(const Kernel& kernel, std::span<const diecast_argument> given)
-      : kernel_(kernel), wanted_(kernel.specialization().arguments()), given_(wanted_.size()) {
-    for (const diecast_argument& one : given) all_.push_back(&one);
+      : kernel_(kernel),
+        wanted_(kernel.specialization().arguments()),
+        all_(given),
+        given_(wanted_.size()) {
+    sizes_.reserve(wanted_.size());
   }
 
   Result<std::vector<KernelArgument>> read() {
@@ -25,6 +29,7 @@ class ByName {
     for (std::size_t i = 0; i < wanted_.size(); ++i) DIECAST_CHECK(take_given_size(i));
     for (std::size_t i = 0; i < wanted_.size(); ++i) DIECAST_CHECK(take_shape(i));
     std::vector<KernelArgument> out;
+    out.reserve(wanted_.size());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       DIECAST_TRY(KernelArgument value, value_of(i));
       out.push_back(value);
@@ -45,8 +50,8 @@ class ByName {
   }
 
   Result<void> match() {
-    for (const diecast_argument* one : all_) {
-      const std::string_view name = one->name == nullptr ? "" : one->name;
+    for (const diecast_argument& one : all_) {
+      const std::string_view name = one.name == nullptr ? "" : one.name;
       std::size_t at = 0;
       while (at < wanted_.size() && wanted_[at].name != name) ++at;
       if (at == wanted_.size()) {
@@ -55,7 +60,7 @@ class ByName {
       }
       if (given_[at] != nullptr)
         return wrong(ErrorCode::invalid_argument, name, "it is given twice", "give it once");
-      given_[at] = one;
+      given_[at] = &one;
     }
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       const bool may_lack = wanted_[i].kind == Argument::Kind::size || wanted_[i].absent;
@@ -74,11 +79,18 @@ class ByName {
       const std::int32_t kind = given_[i]->kind;
       if (kind != DIECAST_SIZE && kind != DIECAST_INTEGER && kind != DIECAST_DEVICE_SIZE)
         return wrong(ErrorCode::invalid_argument, wanted.name, "it is a size", "pass an integer");
-      sizes_[wanted.name] = given_[i]->integer;
+      sizes_.emplace_back(wanted.name, given_[i]->integer);
     } else if (wanted.fixed) {
-      sizes_[wanted.name] = wanted.fixed_value;
+      sizes_.emplace_back(wanted.name, wanted.fixed_value);
     }
     return {};
+  }
+
+  // A size's value, or null where it is not known yet.
+  const std::int64_t* known(std::string_view size) const {
+    for (const auto& [name, value] : sizes_)
+      if (name == size) return &value;
+    return nullptr;
   }
 
   // What a tensor has along each line of its template's shape: leading dimensions flatten.
@@ -113,7 +125,8 @@ class ByName {
     DIECAST_TRY(const auto dims, dimensions(wanted, tensor));
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const std::string& text = wanted.shape[d].text();
-      if (kernel_.specialization().tmpl().size(text) != nullptr) sizes_.emplace(text, dims[d]);
+      if (known(text) == nullptr && kernel_.specialization().tmpl().size(text) != nullptr)
+        sizes_.emplace_back(text, dims[d]);
     }
     return {};
   }
@@ -153,14 +166,11 @@ class ByName {
 
   Result<void> check_shape(const BoundArgument& wanted, const diecast_tensor& given) const {
     DIECAST_TRY(const auto dims, dimensions(wanted, given));
-    const Names known = kernel_.specialization().names();
-    const Names all = [&](std::string_view name) -> std::optional<std::int64_t> {
-      if (const auto size = sizes_.find(name); size != sizes_.end()) return size->second;
-      return known(name);
-    };
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const Expression& expected = wanted.shape[d];
-      DIECAST_TRY(const std::int64_t size, expected.evaluate(all));
+      if (const std::int64_t* const size = known(expected.text()); size && *size == dims[d])
+        continue;
+      DIECAST_TRY(const std::int64_t size, extent(expected));
       if (size == dims[d] || elements_of(given) == 0) continue;
       return wrong(ErrorCode::shape_mismatch, wanted.name,
                    cat("it is ", shape_of(given).text(), ", and ", expected.text(), " is ", size),
@@ -169,13 +179,20 @@ class ByName {
     return {};
   }
 
+  Result<std::int64_t> extent(const Expression& of) const {
+    const Names names = kernel_.specialization().names();
+    return of.evaluate([&](std::string_view name) -> std::optional<std::int64_t> {
+      if (const std::int64_t* const size = known(name)) return *size;
+      return names(name);
+    });
+  }
+
   Result<KernelArgument> size(const BoundArgument& wanted, const diecast_argument* given) const {
     if (given != nullptr && given->kind == DIECAST_DEVICE_SIZE) {
       DIECAST_TRY(const std::int64_t* at, integers_of(given->tensor, 1, {name(), wanted.name}));
       return KernelArgument::device_size(at, given->integer);
     }
-    const auto known = sizes_.find(wanted.name);
-    if (known != sizes_.end()) return KernelArgument::size(known->second);
+    if (const std::int64_t* const size = known(wanted.name)) return KernelArgument::size(*size);
     return wrong(ErrorCode::value_missing, wanted.name, "no tensor's shape tells this size",
                  cat("pass ", wanted.name, " = a number"));
   }
@@ -228,9 +245,9 @@ class ByName {
 
   const Kernel& kernel_;
   const std::vector<BoundArgument>& wanted_;
-  std::vector<const diecast_argument*> all_;
-  std::vector<const diecast_argument*> given_;  // by the place of the `arg` line
-  std::map<std::string, std::int64_t, std::less<>> sizes_;
+  const std::span<const diecast_argument> all_;
+  std::vector<const diecast_argument*> given_;                    // by the place of the `arg` line
+  std::vector<std::pair<std::string_view, std::int64_t>> sizes_;  // by the names of `arg` lines
 };
 
 }  // namespace
