@@ -205,14 +205,14 @@ PyObject* kernel_call(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyObject* const names = PyTuple_GetItem(variant.get(), 2);
   if (make == nullptr || names == nullptr || PyErr_Occurred() != nullptr) return nullptr;
   const Py_ssize_t made = PyTuple_Size(names);
-  const Ref outputs(made == 0 ? PyTuple_New(0)
-                              : PyObject_CallFunctionObjArgs(make, values.get(), nullptr));
+  Ref outputs = Ref::borrow(Py_None);  // one output, or a tuple of several
+  if (made > 0) outputs = Ref(PyObject_CallFunctionObjArgs(make, values.get(), nullptr));
   if (!outputs) return nullptr;
-  for (Py_ssize_t i = 0; i < made; ++i)
-    if (!given.add(PyTuple_GetItem(outputs.get(), i), PyTuple_GetItem(names, i))) return nullptr;
-  if (!given.launch(kernel, device, arguments[4])) return nullptr;
-  if (made == 0) Py_RETURN_NONE;
-  return Py_NewRef(made == 1 ? PyTuple_GetItem(outputs.get(), 0) : outputs.get());
+  for (Py_ssize_t i = 0; i < made; ++i) {
+    PyObject* const one = made == 1 ? outputs.get() : PyTuple_GetItem(outputs.get(), i);
+    if (one == nullptr || !given.add(one, PyTuple_GetItem(names, i))) return nullptr;
+  }
+  return given.launch(kernel, device, arguments[4]) ? outputs.release() : nullptr;
 }
 
 // tensor_facts(object) -> (type code, bits, lanes, device type, device number, shape)

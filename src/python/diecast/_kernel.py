@@ -192,7 +192,8 @@ class Kernel:
                 if not isinstance(value, (int, float)) and name not in self._structures}
 
     def _maker(self, missing, values, parameters, at):
-        """A function of a call's values that makes these outputs. `at`: the values' names."""
+        """A function of a call's values that makes these outputs, a tuple of several. `at`: the values'
+        names."""
         facts = self._facts(values)
         like = next((at.index(name) for name in at if name in facts), None)
         if like is None:
@@ -208,7 +209,7 @@ class Kernel:
                              for d, text in enumerate(argument["shape"]) if text.isidentifier())
         makers = [self._output(argument, sizes, parameters, values[at[like]], like)
                   for argument in missing]
-        return lambda given: tuple([make(given) for make in makers])
+        return makers[0] if len(makers) == 1 else lambda given: tuple(make(given) for make in makers)
 
     def _output(self, argument, sizes, parameters, tensor, like):
         """A function of a call's values that makes one output. sizes: where each name's is found, a

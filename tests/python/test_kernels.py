@@ -1,0 +1,220 @@
+"""Kernels of one's own: from files and texts, their arguments, variants and tuning."""
+
+import ctypes
+
+import numpy
+import pytest
+from conftest import ROOT
+
+import diecast
+
+HOST = {"device": "host"}
+SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
+
+
+def test_own_kernels_follow_their_header(matrix):
+    kernel = diecast.kernel(SCALE_ROWS)
+    x, factor = matrix(5, 33), numpy.arange(5, dtype="f4")
+    assert numpy.array_equal(kernel(x, factor, **HOST), x * factor[:, None])
+    out = numpy.empty_like(x)
+    assert kernel(x, factor, out=out, THREADS=64, **HOST) is None
+    assert numpy.array_equal(out, x * factor[:, None])
+    assert len(kernel.variants(T="f32")) == 3
+    assert kernel.check(lambda x, factor: x * factor[:, None], x, factor, **HOST) == 3
+    assert "scale_rows" in kernel.source(T="f32") and kernel.resolve(T="f32")["code"]
+    for call, error in ((lambda: kernel(x, **HOST), ValueError),
+                        (lambda: kernel(x, factor[:3], **HOST), ValueError),
+                        (lambda: kernel(x, factor, THREADS=65, **HOST), ValueError),
+                        (lambda: kernel(x, factor, threads=64, **HOST), ValueError),
+                        (lambda: kernel(x, factor), ValueError),
+                        (lambda: kernel(x, factor.astype("f8"), **HOST), TypeError)):
+        with pytest.raises(error):
+            call()
+    wrong = kernel.check
+    with pytest.raises(diecast.Error, match="differs from the reference"):
+        wrong(lambda x, factor: x + 1, x, factor, **HOST)
+
+
+def test_calls_of_one_form_are_told_apart_by_their_kinds(matrix):
+    kernel = diecast.kernel(SCALE_ROWS)
+    x, factor = matrix(6, 32), numpy.arange(6, dtype="f4")
+    for one in (x, x.astype("f2"), numpy.ascontiguousarray(x[:, :8]), x[:, :16], x):
+        y = kernel(one, factor, **HOST)
+        assert type(y) is numpy.ndarray and (y.dtype, y.shape) == (one.dtype, one.shape)
+        assert numpy.array_equal(y, (one * factor[:, None]).astype(one.dtype))
+    y = kernel(memoryview(x), factor, **HOST)
+    assert type(y) is memoryview and y.tolist() == (x * factor[:, None]).tolist()
+    for threads in (64, 128):
+        assert numpy.array_equal(kernel(x, factor, THREADS=threads, **HOST), x * factor[:, None])
+
+
+def test_tuning_is_measured_kept_and_chosen_by(matrix, tmp_path):
+    with diecast.Runtime(cache=tmp_path) as runtime:
+        kernel = diecast.kernel(SCALE_ROWS, runtime=runtime)
+        file = tmp_path / "tuned.txt"
+        records = kernel.tune([{"rows": 4, "cols": 64}], device="host", save=file, T="f32")
+        assert len(records) == 3 and file.read_text().splitlines() == records
+        assert all("scale_rows T=f32" in one and "rows=4 cols=64" in one for one in records)
+        kernel(matrix(4, 64), numpy.ones(4, "f4"), **HOST)
+        runtime.add_tuning(records)
+        with pytest.raises(diecast.ArgumentError, match="line 1"):
+            runtime.add_tuning("nothing of ours")
+        with pytest.raises(diecast.ArgumentError, match="is no size"):
+            runtime.tune("scale_rows T=f32", [{"rows": -1}], device="host")
+
+
+def test_several_outputs_are_made_in_shapes_of_any_expression():
+    text = """// y = x; z = 1.
+/* diecast
+size     count
+arg      x      in   f32  [count]
+arg      y      out  f32  [count]
+arg      z      out  i32  [2 * count + 1]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) y[i] = x[i];
+  for (i64 i = threadIdx.x; i < 2 * count + 1; i += 32) z[i] = 1;
+}
+"""
+    kernel = diecast.kernel(text, name="copy_and_ones")
+    for count in (5, 5, 3, 0):
+        x = numpy.arange(count, dtype="f4")
+        y, z = kernel(x, **HOST)
+        assert y.tolist() == x.tolist() and z.tolist() == [1] * (2 * count + 1)
+        z = numpy.zeros(2 * count + 1, "i4")
+        assert kernel(x, z=z, **HOST).tolist() == x.tolist() and z.sum() == 2 * count + 1
+
+
+def test_scalars_are_checked_by_their_type():
+    text = """// y = alpha * x + shift, each element.
+/* diecast
+size     count
+arg      x      in   f32  [count]
+arg      alpha  f32
+arg      shift  i32
+arg      small  u8
+arg      y      out  f32  [count]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) y[i] = alpha * x[i] + shift + small;
+}
+"""
+    kernel = diecast.kernel(text, name="affine")
+    x = numpy.arange(5, dtype="f4")
+    assert kernel(x, 2.0, -1, 3, **HOST).tolist() == (2 * x + 2).tolist()
+    assert kernel(x, 2, 2**31 - 256, 255, **HOST).shape == (5,)
+    for bad, error in (((x, 2.0, 1.5, 0), TypeError), ((x, 2.0, 2**31, 0), ValueError),
+                       ((x, 2.0, 0, 256), ValueError), ((x, x, 0, 0), TypeError),
+                       ((2.0, 2.0, 0, 0), ValueError)):
+        with pytest.raises(error):
+            kernel(*bad, y=numpy.empty(5, "f4"), **HOST)
+
+
+def test_a_tensor_that_may_be_missing_fixes_the_variant():
+    text = """// y = x, and bias where there is one.
+/* diecast
+size     count
+arg      x      in   f32  [count]
+arg      bias   in   f32  [count]  optional
+arg      y      out  f32  [count]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) {
+    f32 value = x[i];
+    if constexpr (HAS_BIAS) value += bias[i];
+    y[i] = value;
+  }
+}
+"""
+    kernel = diecast.kernel(text, name="add_bias")
+    x = numpy.arange(5, dtype="f4")
+    assert kernel(x, **HOST).tolist() == x.tolist()
+    assert kernel(x, None, **HOST).tolist() == x.tolist()
+    assert kernel(x, bias=x, **HOST).tolist() == (2 * x).tolist()
+    with pytest.raises(diecast.ArgumentError, match="bias|HAS_BIAS"):
+        kernel(x, bias=x, HAS_BIAS=0, **HOST)
+    with pytest.raises(diecast.ArgumentError, match="bias: it is not given"):
+        kernel(x, HAS_BIAS=1, **HOST)
+
+
+def test_a_structure_is_its_bytes():
+    text = """// y = first + second * i
+/* diecast
+size     count
+arg      line   struct Line 8
+arg      y      out  f32  [count]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+struct Line { f32 first, second; };
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) y[i] = line.first + line.second * i;
+}
+"""
+    class Line(ctypes.Structure):
+        _fields_ = [("first", ctypes.c_float), ("second", ctypes.c_float)]
+
+    kernel = diecast.kernel(text, name="line")
+    y = numpy.empty(5, "f4")
+    for line in Line(1, 2), bytes(Line(1, 2)), numpy.array([1, 2], "f4"):
+        kernel(line, y, **HOST)
+        assert y.tolist() == [1, 3, 5, 7, 9]
+        y[:] = 0
+    with pytest.raises(diecast.ArgumentError, match="a structure of 8 bytes"):
+        kernel(bytes(7), y, **HOST)
+    with pytest.raises(TypeError, match="bytes-like"):
+        kernel(5, y, **HOST)
+
+
+def test_own_kernels_come_from_texts(matrix):
+    text = SCALE_ROWS.read_text()
+    x, factor = matrix(2, 32), numpy.ones(2, "f4")
+    assert numpy.array_equal(diecast.kernel(text)(x, factor, **HOST), x)
+    with pytest.raises(diecast.ArgumentError) as raised:
+        diecast.kernel(text.replace("size     rows", "sise     rows"), name="misspelt")
+    assert raised.value.code == "parse_error" and "misspelt.cu:" in str(raised.value)
+
+
+def test_a_compile_error_has_the_compilers_log(matrix):
+    text = SCALE_ROWS.read_text().replace("const f32 value", "const f33 value")
+    with pytest.raises(diecast.CompileError, match="f33"):
+        diecast.kernel(text, name="no_such_type")(matrix(1, 32), numpy.ones(1, "f4"), **HOST)
+
+
+def test_sizes_of_outputs_follow_from_shapes_and_numbers():
+    text = """/* diecast
+size n
+size m
+arg x in f32 [n]
+arg y out f32 [%s]
+arg n
+arg m
+launch grid(1) block(1)
+exchange none
+*/
+DIECAST_KERNEL { if (n > 0) y[0] = x[0]; }
+"""
+    x = numpy.ones(8, "f4")
+    for size, shape in (("m", 3), ("2 * n", 16), ("ceil_div(n, 3)", 3), ("n / m", 2)):
+        assert diecast.kernel(text % size)(x, m=3, **HOST).shape == (shape,), size
+    for size in ("m", "n * (n > 2)"):
+        with pytest.raises(diecast.ArgumentError, match="the shape of y.*does not follow"):
+            diecast.kernel(text % size)(x, **HOST)
