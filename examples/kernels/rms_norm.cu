@@ -20,8 +20,9 @@ sample   rows {0, 1, 7}  cols {1, 100, 1000}
 #include <kernels/piece.h>
 
 DIECAST_KERNEL {
-  const IN* const from = x + blockIdx.x * x_stride;
-  IN *const sums = HAS_RESIDUAL ? residual + blockIdx.x * cols : nullptr, *const to = y + blockIdx.x * y_stride;
+  const IN *const from = x + blockIdx.x * x_stride, *const factors = weight;
+  IN *const to = y + blockIdx.x * y_stride, *sums = nullptr;
+  if constexpr (HAS_RESIDUAL) sums = residual + blockIdx.x * cols;
   const auto row = [&](auto whole) {
     constexpr bool kWhole = decltype(whole)::value;
     const auto load = [&](i64 at, f32* values) {
@@ -41,10 +42,10 @@ DIECAST_KERNEL {
     const auto again = [&](i64 at, f32* values) { load_piece<IN, kWhole>((HAS_RESIDUAL ? sums : from) + at, cols - at, 0, values); };
     pieces.each(cols, again, [&](i64 at, f32* values, bool) {
       f32 by[kPiece<IN>];
-      if constexpr (HAS_WEIGHT) load_piece<IN, kWhole>(weight + at, cols - at, 0, by);
+      if constexpr (HAS_WEIGHT) load_piece<IN, kWhole>(factors + at, cols - at, 0, by);
       for (int i = 0; i < kPiece<IN>; ++i) values[i] = values[i] * factor * (HAS_WEIGHT ? by[i] : 1.0f);
       store_piece<IN, kWhole>(to + at, cols - at, values);
     });
   };
-  in_pieces<IN>(cols, row, from, sums, to, HAS_WEIGHT ? &weight[0] : nullptr);
+  in_pieces<IN>(cols, row, from, sums, to, factors);
 }
