@@ -174,6 +174,7 @@ std::vector<std::vector<Bindings>> compiled_variants(const Template& tmpl,
 
 std::vector<Bindings> few_variants(const Template& tmpl, const Target& target) {
   const auto space = tmpl.space(target).value();
+  if (space.empty()) return {};  // not of this target
   if (all_variants()) return covering_set(space, Covered::values);
   return {space.front()};
 }

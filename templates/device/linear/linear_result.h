@@ -33,14 +33,18 @@ sample rows {0, 1, 9, 40}  cols {8, 40, 136}  depth {32, 96, 320}
 
 namespace diecast {
 
+// Calls: long, and once for each of a thread's sums.
+DIECAST_DEVICE_CALL f32 silu_of_gate(f32 x) { return math::silu(x); }
+DIECAST_DEVICE_CALL f32 sigmoid_of_gate(f32 x) { return math::sigmoid(x); }
+
 // silu_and_mul and swiglu_oai: `second` is what the gate multiplies. Else of `first` alone. NaN stays NaN.
 template <int Activation>
-DIECAST_DEVICE_CALL f32 activated(f32 first, f32 second, f32 alpha, f32 limit) {
-  if constexpr (Activation == ACTIVATION_silu_and_mul) return __fmul_rn(math::silu(first), second);
+DIECAST_DEVICE f32 activated(f32 first, f32 second, f32 alpha, f32 limit) {
+  if constexpr (Activation == ACTIVATION_silu_and_mul) return __fmul_rn(silu_of_gate(first), second);
   if constexpr (Activation == ACTIVATION_swiglu_oai) {
     const f32 gate = first > limit ? limit : first;
     const f32 up = second > limit ? limit : second < -limit ? -limit : second;
-    return __fmul_rn(__fadd_rn(up, 1.0f), __fmul_rn(gate, math::sigmoid(__fmul_rn(alpha, gate))));
+    return __fmul_rn(__fadd_rn(up, 1.0f), __fmul_rn(gate, sigmoid_of_gate(__fmul_rn(alpha, gate))));
   }
   if constexpr (Activation == ACTIVATION_relu2) return first < 0.0f ? 0.0f : __fmul_rn(first, first);
   return first;

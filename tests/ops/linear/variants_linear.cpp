@@ -1,4 +1,4 @@
-// The runner of linear.cu. On the host sums have the reference's bits, on a GPU
+// The runners of linear.cu and linear_few.cu. On the host sums have the reference's bits, on a GPU
 // they are within what tensor cores may be from them.
 #include <diecast/ops/reference/linear.h>
 #include <diecast/ops/reference/numbers.h>
@@ -129,6 +129,7 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
 }
 
 const RunnerFor<args::Linear> linear_runner{linear_difference<args::Linear>};
+const RunnerFor<args::LinearFew> linear_few_runner{linear_difference<args::LinearFew>};
 
 }  // namespace
 }  // namespace diecast::variants

@@ -1,0 +1,135 @@
+// The kernels of a linear layer on a GPU: every weight comes back through identity, and a row has
+// the same bits whichever kernel makes it, among however many others.
+#include <diecast/diecast.h>
+#include <diecast/ops/reference/packed_linear.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+
+// A drawn weight, and x of bf16.
+struct Layer {
+  reference::CheckpointWeight weight;
+  std::vector<std::uint8_t> packed;
+  std::vector<std::uint16_t> x;
+
+  Layer(Format format, std::int64_t cols, std::int64_t depth, std::int64_t rows) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(cols + depth));
+    weight = {format, cols, depth, {}, {}};
+    weight.codes.resize(static_cast<std::size_t>(cols * depth / 2));
+    weight.scales.resize(static_cast<std::size_t>(cols * weight.blocks()));
+    for (auto& codes : weight.codes) codes = static_cast<std::uint8_t>(random());
+    for (auto& scale : weight.scales)
+      scale = static_cast<std::uint8_t>(format == Format::nvfp4 ? 1 + random() % 126
+                                                                : 111 + random() % 25);
+    packed = reference::pack_linear(weight, Gated::none).bytes;
+    // Magnitudes from 2^-15 to 2^16, either sign.
+    for (std::int64_t i = 0; i < rows * depth; ++i)
+      x.push_back(static_cast<std::uint16_t>((random() & 0x807F) | (112 + random() % 32) << 7));
+  }
+};
+
+class LinearOnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto device = open_cuda_device(0);
+    if (!device) GTEST_SKIP() << device.error().message();
+    device_ = *device;
+  }
+  bool is_hopper() const { return device_->properties().cc == 90; }
+
+  // The first `rows` rows' sums, as f32 bits.
+  std::vector<std::uint32_t> run(const std::string& name, const Layer& layer, std::int64_t rows,
+                                 Bindings bindings) {
+    const std::int64_t cols = layer.weight.rows, depth = layer.weight.cols;
+    const DeviceBuffer x(*device_, layer.x.data(), static_cast<std::size_t>(rows * depth) * 2);
+    const DeviceBuffer packed(*device_, layer.packed.data(), layer.packed.size());
+    const float one = 1.0f;
+    const DeviceBuffer factor(*device_, &one, sizeof one);
+    std::vector<std::uint32_t> sums(static_cast<std::size_t>(rows * cols));
+    const DeviceBuffer out(*device_, sums.size() * 4);
+    const auto runtime = test_runtime();
+    bindings.set("FORMAT", layer.weight.format == Format::nvfp4 ? "nvfp4" : "mxfp4");
+    bindings.set("IN", "bf16").set("OUT", "f32").set("HAS_BIAS", false).set("HAS_RESIDUAL", false);
+    const auto one_kernel = runtime->specialize_for(name, bindings, *device_).value();
+    const auto launched =
+        runtime->preload(one_kernel, device_)
+            .value()
+            ->launch({{"x", KernelArgument::tensor(DType::bf16, x.data_pointer(), depth)},
+                      {"packed", packed.argument(DType::u8)},
+                      {"factor", factor.argument(DType::f32)},
+                      {"bias", KernelArgument::tensor(DType::bf16, nullptr)},
+                      {"residual", KernelArgument::tensor(DType::f32, nullptr)},
+                      {"out", out.argument(DType::f32)},
+                      {"rows", KernelArgument::size(rows)},
+                      {"cols", KernelArgument::size(cols)},
+                      {"depth", KernelArgument::size(depth)}},
+                     {});
+    if (!launched) ADD_FAILURE() << launched.error().message();
+    std::memcpy(sums.data(), out.bytes().data(), sums.size() * 4);
+    EXPECT_TRUE(out.guards_are_whole());
+    return sums;
+  }
+
+  std::shared_ptr<Device> device_;
+};
+
+TEST_F(LinearOnGpu, IdentityReadsEveryWeight) {
+  for (const Format format : {Format::nvfp4, Format::mxfp4}) {
+    constexpr std::int64_t kDepth = 160, kCols = 200;
+    Layer layer(format, kCols, kDepth, kDepth);
+    for (std::int64_t i = 0; i < kDepth * kDepth; ++i)
+      layer.x[static_cast<std::size_t>(i)] = i % (kDepth + 1) == 0 ? 0x3F80 : 0;
+    for (const char* name : {"linear", "linear_few"}) {
+      if (name == std::string("linear_few") && !is_hopper()) continue;
+      const auto sums = run(name, layer, kDepth, {});
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < kDepth * kCols; ++i) {
+        float sum;
+        std::memcpy(&sum, &sums[static_cast<std::size_t>(i)], sizeof sum);
+        wrong += sum != layer.weight.value(i % kCols, i / kCols) ? 1 : 0;
+      }
+      EXPECT_EQ(wrong, 0) << name;
+    }
+  }
+}
+
+TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
+  if (!is_hopper()) GTEST_SKIP() << "linear_few is of compute capability 9.0";
+  struct Tunes {
+    int m_tile, n_tile, warp_rows, stages;
+  };
+  // Depths of whole stages, of part of one, of less than a tile for the last part.
+  for (const std::int64_t depth : {2048, 1056, 176}) {
+    const Layer layer(Format::nvfp4, 328, depth, 70);
+    for (const int split : {1, 2, 4, 8}) {
+      const Bindings bindings = Bindings{}.set("SPLIT", split);
+      const auto whole = run("linear", layer, 70, bindings);
+      for (const std::int64_t rows : {1, 7, 33}) {
+        auto some = run("linear", layer, rows, Bindings(bindings).set("M_TILE", 32));
+        EXPECT_TRUE(std::equal(some.begin(), some.end(), whole.begin())) << depth << " " << split;
+      }
+      for (const Tunes& of : {Tunes{8, 64, 16, 2}, Tunes{16, 128, 16, 4}, Tunes{32, 128, 32, 3}})
+        for (const std::int64_t rows : {1, 7, 16, 33, 70}) {
+          auto tuned = Bindings(bindings).set("M_TILE", of.m_tile).set("N_TILE", of.n_tile);
+          tuned.set("WARP_ROWS", of.warp_rows).set("STAGES", of.stages);
+          const auto some = run("linear_few", layer, rows, tuned);
+          EXPECT_TRUE(std::equal(some.begin(), some.end(), whole.begin()))
+              << rows << " rows of " << depth << " in " << split << ", M_TILE " << of.m_tile;
+        }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace diecast
