@@ -170,6 +170,29 @@ DIECAST_C_API int32_t diecast_quantize_folder(diecast_handle runtime, diecast_ha
                                               const diecast_quantize_folder_options* options,
                                               diecast_folder_report* report);
 
+/* Prepares to quantize weights as the config of a quantized folder says, the text of its
+ * config.json: to the bits of that folder. options may be null. Errors: those of
+ * QuantizeFor::prepare (diecast/checkpoint/quantize_for.h), dtype_mismatch. */
+DIECAST_C_API int32_t diecast_quantize_for_prepare(diecast_handle runtime, diecast_handle device,
+                                                   const char* config,
+                                                   const diecast_new_weight* weights, size_t count,
+                                                   const diecast_quantize_for_options* options,
+                                                   diecast_handle* prepared);
+/* What diecast_quantize_for_run writes, and the bytes of the workspace that it wants. outputs may
+ * be null. Errors: shape_mismatch (capacity). */
+DIECAST_C_API int32_t diecast_quantize_for_outputs(diecast_handle prepared,
+                                                   diecast_stored_tensor* outputs, size_t capacity,
+                                                   size_t* count, uint64_t* workspace_bytes);
+/* Quantizes weights of the same types and shapes in the stream's order. outputs: dense tensors of
+ * any type with as many bytes, each from a multiple of 16 bytes on. workspace: f32, or null where
+ * it has no bytes. Allocates no device memory. Errors: those of QuantizeFor::run, shape_mismatch,
+ * dtype_mismatch. */
+DIECAST_C_API int32_t diecast_quantize_for_run(diecast_handle prepared,
+                                               const diecast_new_weight* weights, size_t count,
+                                               const diecast_tensor* const* outputs,
+                                               size_t output_count, const diecast_tensor* workspace,
+                                               void* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -75,7 +75,8 @@ thread_local Held held;
 thread_local int callbacks = 0;
 
 std::string_view kind_word(Kind kind) {
-  constexpr std::string_view kWords[] = {"runtime", "device", "kernel", "prepared op"};
+  constexpr std::string_view kWords[] = {"runtime", "device", "kernel", "prepared op",
+                                         "prepared quantize_for"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 

@@ -11,7 +11,7 @@
 
 namespace diecast::c {
 
-enum class Kind : std::uint8_t { runtime, device, kernel, op };
+enum class Kind : std::uint8_t { runtime, device, kernel, op, quantize_for };
 
 // What a handle names.
 class Object {

@@ -1,0 +1,38 @@
+// What a model's config says of the form of each module's weight: ModelOpt's quantization config,
+// compressed-tensors', or the one of SGLang's MXFP8.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/checkpoint/select/config_json.h>
+#include <diecast/checkpoint/stored_form.h>
+#include <diecast/checkpoint/verify/engine_rules.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace diecast {
+
+struct SaidConfig {
+  StoredForm form;                  // of what is quantized
+  std::vector<std::string> ignore;  // modules that are not, as the config writes them
+  // Of two formats (MIXED_PRECISION): what each module is. Those that it does not name are not
+  // quantized.
+  std::map<std::string, WeightFormat> layers;
+  bool mixed = false;
+
+  // Whether an engine leaves a module as it is.
+  Ignored ignored(Engine engine, const std::string& module) const;
+  // The form of a module's weight; none: it is not quantized. As vLLM reads the config.
+  std::optional<StoredForm> form_of(const std::string& module) const;
+};
+
+// `config` is a quantization_config, or the text of hf_quant_config.json. Errors: not_supported
+// (another form, or a list that is not understood).
+Result<SaidConfig> said_config(const ConfigJson& config);
+
+// What the text of a config.json says; none: nothing of a quantization. Errors: as above.
+Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text);
+
+}  // namespace diecast
