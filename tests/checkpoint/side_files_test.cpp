@@ -143,6 +143,17 @@ TEST_F(SideFilesTest, AModelThatIsQuantizedAlreadyIsRefusedAndForcedItsConfigRep
   }
 }
 
+TEST_F(SideFilesTest, WhatAConfigSaysOfKeysAndValuesStays) {
+  const std::string cache = R"({"num_bits": 8, "type": "float"})";
+  write("config.json", R"({"compression_config": {"kv_cache_scheme": )" + cache + "}}");
+  QuantizeOptions options = sample_options();
+  options.force = true;
+  ASSERT_TRUE(quantize(options));
+  const Json said = Json::parse(of_small("config.json"))["quantization_config"];
+  EXPECT_EQ(said["kv_cache_scheme"], Json::parse(cache));
+  EXPECT_NE(of_small("hf_quant_config.json").find(R"("FP8")"), std::string::npos);
+}
+
 TEST_F(SideFilesTest, AFolderWithoutAConfigGetsNone) {
   std::filesystem::remove(model_ + "/config.json");
   const auto report = quantize();

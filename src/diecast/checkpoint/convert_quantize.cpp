@@ -1,5 +1,5 @@
-// Quantizing a group of weights. A scale that weights share needs all of their values first, so
-// they are read twice rather than held: once for the amax, once to quantize.
+// Quantizing a group of weights. A scale that weights share needs all of their values first. Those
+// of a weight that is one piece are held meanwhile; others are read twice, once for the amax.
 #include <diecast/checkpoint/convert_cast.h>
 #include <diecast/checkpoint/convert_mx.h>
 #include <diecast/checkpoint/convert_stream.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <optional>
 
 namespace diecast {
 namespace {
@@ -46,11 +47,14 @@ class Weight {
   Nonfinite nonfinite_;
   std::uint64_t nan_blocks_ = 0;
   Bytes values_, codes_, scales_;  // of a piece, kept from one to the next
+  std::optional<Piece> held_;      // whose values they are
 };
 
 Result<void> Weight::read(const Piece& piece) {
   codes_.resize(piece.elements() / 2);
   scales_.resize(piece.elements() / kScaleBlock);
+  if (held_ == piece) return {};
+  held_ = piece;
   return read_values(stream_, tensor_, piece, values_);
 }
 

@@ -20,6 +20,7 @@ struct Piece {
   std::uint64_t row = 0;    // of the tensor's flattened rows
   std::uint64_t rows = 0, cols = 0;
   std::uint64_t elements() const { return rows * cols; }
+  bool operator==(const Piece&) const = default;
 };
 
 class ConvertStream {

@@ -19,18 +19,31 @@ struct Workspace {
   Nvfp4Scheme scheme;
   GrowingBuffer x, codes, scales, amax, block_amax;
 
+  // Kernels of the host work where the caller's bytes are: nothing is copied.
+  bool on_host() const { return device->properties().cc == 0; }
+  Result<void*> reading(GrowingBuffer& buffer, ByteSpan content) const {
+    if (!on_host()) return buffer.holding(content);
+    return static_cast<void*>(const_cast<std::byte*>(content.data()));
+  }
+  Result<void*> writing(GrowingBuffer& buffer, std::span<std::byte> result) const {
+    if (!on_host()) return buffer.sized(result.size());
+    return static_cast<void*>(result.data());
+  }
+
   Result<void> fetch(void* to, const void* from, std::size_t bytes) {
+    if (to == from) return {};  // written there
     DIECAST_CHECK(device->copy_to_host(to, from, bytes, {}));
     return device->synchronize({});
   }
 
-  // An output on the device of the sizes that x's codes and scales take.
-  Result<QuantizedTensor> output_for(std::int64_t rows, std::int64_t cols, bool row_scaled) {
+  // An output of x's codes and scales, which the spans hold.
+  Result<QuantizedTensor> output_for(std::int64_t rows, std::int64_t cols, bool row_scaled,
+                                     std::span<std::byte> to, std::span<std::byte> scales_to) {
     QuantizedTensor out{.type = scheme.type(row_scaled), .shape = Shape{rows, cols}};
     DIECAST_TRY(out.rowwise, out.rowwise_sizes());
     QuantizedSide& side = out.rowwise;
-    DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
-    DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
+    DIECAST_TRY(side.data, writing(codes, to));
+    DIECAST_TRY(side.scale, writing(scales, scales_to));
     DIECAST_TRY(void* const found, amax.sized(static_cast<std::size_t>(side.amax_count) * 4));
     side.amax = static_cast<float*>(found);
     return out;
@@ -38,7 +51,7 @@ struct Workspace {
 };
 
 Result<float> amax_of(Workspace& w, ByteSpan x, DType type, std::int64_t rows, std::int64_t cols) {
-  DIECAST_TRY(void* const data, w.x.holding(x));
+  DIECAST_TRY(void* const data, w.reading(w.x, x));
   DIECAST_TRY(void* const result, w.amax.sized(sizeof(float)));
   AmaxOptions options;
   options.device = w.device;
@@ -53,8 +66,8 @@ Result<float> amax_of(Workspace& w, ByteSpan x, DType type, std::int64_t rows, s
 Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int64_t rows,
                                   std::int64_t cols, const float* given, std::span<std::byte> codes,
                                   std::span<std::byte> scales) {
-  DIECAST_TRY(void* const data, w.x.holding(x));
-  DIECAST_TRY(const QuantizedTensor out, w.output_for(rows, cols, given == nullptr));
+  DIECAST_TRY(void* const data, w.reading(w.x, x));
+  DIECAST_TRY(const QuantizedTensor out, w.output_for(rows, cols, given == nullptr, codes, scales));
   if (given != nullptr) {
     DIECAST_CHECK(w.device->copy_to_device(out.rowwise.amax, given, sizeof(float), {}));
   }
@@ -72,12 +85,12 @@ Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int
 Result<void> quantized_mx(Workspace& w, ByteSpan x, DType type, std::int64_t rows,
                           std::int64_t cols, Format format, std::span<std::byte> codes,
                           std::span<std::byte> scales) {
-  DIECAST_TRY(void* const data, w.x.holding(x));
+  DIECAST_TRY(void* const data, w.reading(w.x, x));
   const QuantizedType to{.format = format, .profile = Profile::torchao};
   QuantizedTensor out{.type = to, .shape = Shape{rows, cols}};
   DIECAST_TRY(out.rowwise, out.rowwise_sizes());
-  DIECAST_TRY(out.rowwise.data, w.codes.sized(codes.size()));
-  DIECAST_TRY(out.rowwise.scale, w.scales.sized(scales.size()));
+  DIECAST_TRY(out.rowwise.data, w.writing(w.codes, codes));
+  DIECAST_TRY(out.rowwise.scale, w.writing(w.scales, scales));
   DIECAST_CHECK(quantize_mx(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr}, out,
                             {MxMode::rceil, w.device}));
   DIECAST_CHECK(w.fetch(codes.data(), out.rowwise.data, codes.size()));
@@ -134,11 +147,11 @@ Result<void> dequantized(Workspace& w, ByteSpan codes, ByteSpan scales,
                          DType type, std::span<std::byte> x) {
   QuantizedTensor in{.type = {.row_scaled = scale_2.size() != 1}, .shape = Shape{rows, cols}};
   DIECAST_TRY(in.rowwise, in.rowwise_sizes());
-  DIECAST_TRY(in.rowwise.data, w.codes.holding(codes));
-  DIECAST_TRY(in.rowwise.scale, w.scales.holding(scales));
+  DIECAST_TRY(in.rowwise.data, w.reading(w.codes, codes));
+  DIECAST_TRY(in.rowwise.scale, w.reading(w.scales, scales));
   DIECAST_TRY(void* const factor, w.amax.holding(std::as_bytes(scale_2)));
   in.rowwise.amax = static_cast<float*>(factor);
-  DIECAST_TRY(void* const out, w.x.sized(x.size()));
+  DIECAST_TRY(void* const out, w.writing(w.x, x));
   DIECAST_CHECK(dequantize_nvfp4(*w.runtime, in, {out, type, Shape{rows, cols}, 0, nullptr},
                                  {GlobalForm::decode, w.device}));
   return w.fetch(x.data(), out, x.size());

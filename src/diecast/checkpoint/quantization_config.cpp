@@ -144,6 +144,19 @@ Json quantization_config(const Plan& plan) {
   return {};
 }
 
+// What another tool has said of the cache of keys and values, whose scales are copied; null:
+// nothing.
+Json kv_cache_scheme(const Json& whole) {
+  for (const Json* level : config_levels(whole)) {
+    for (const std::string_view key : kQuantizationKeys) {
+      const Json* const config = member(*level, key);
+      const Json* const found = config != nullptr ? member(*config, "kv_cache_scheme") : nullptr;
+      if (found != nullptr && found->is_object()) return *found;
+    }
+  }
+  return {};
+}
+
 // "NVFP4", "W4A16_NVFP4" and in lower case; compressed-tensors' name of it.
 bool says_nvfp4(const Json& config) {
   if (!config.is_object()) return false;
@@ -164,12 +177,17 @@ bool is_engine_form(const Plan& plan) {
   return first != plan.tensors.end() && !first->row_scaled;
 }
 
-std::optional<std::string> hf_quant_config(const Plan& plan) {
+std::optional<std::string> hf_quant_config(const Plan& plan, std::string_view config) {
   if (!is_engine_form(plan) || plan.form.config != EngineConfig::modelopt) return std::nullopt;
   Json said = {{"quant_algo", algorithm(plan.form.format)},
                {"kv_cache_quant_algo", nullptr},
                {"group_size", scale_block(plan.form.format)},
                {"exclude_modules", ignore_list(engine_modules(plan))}};
+  const std::optional<Json> whole = parse_config(config);
+  const Json cache = whole ? kv_cache_scheme(*whole) : Json();
+  const Json *const bits = member(cache, "num_bits"), *const type = member(cache, "type");
+  if (bits != nullptr && *bits == 8 && type != nullptr && *type == "float")
+    said["kv_cache_quant_algo"] = "FP8";
   if (is_mixed(plan)) {
     said["quant_algo"] = "MIXED_PRECISION";
     said["quantized_layers"] = quantized_layers(plan);
@@ -180,8 +198,12 @@ std::optional<std::string> hf_quant_config(const Plan& plan) {
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan) {
   std::optional<Json> whole = parse_config(config);
   if (!whole) return std::nullopt;
+  const Json cache = kv_cache_scheme(*whole);
   const bool changed = drop_quantization_configs(*whole);
-  if (is_engine_form(plan)) (*whole)[kConfig] = quantization_config(plan);
+  if (is_engine_form(plan)) {
+    Json& said = (*whole)[kConfig] = quantization_config(plan);
+    if (!cache.is_null()) said["kv_cache_scheme"] = cache;
+  }
   return is_engine_form(plan) || changed ? std::optional(config_text(*whole)) : std::nullopt;
 }
 

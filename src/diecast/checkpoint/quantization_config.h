@@ -17,11 +17,13 @@ namespace diecast {
 // have one weight_scale_2 a matrix.
 bool is_engine_form(const Plan& plan);
 
-// The text of hf_quant_config.json. None where the config is not ModelOpt's.
-std::optional<std::string> hf_quant_config(const Plan& plan);
+// The text of hf_quant_config.json beside this config.json. None where the config is not
+// ModelOpt's.
+std::optional<std::string> hf_quant_config(const Plan& plan, std::string_view config);
 
 // The text of config.json, with the same as its quantization_config in place of what other tools
-// have said there of weights that are no longer theirs. None for a text that is no JSON object (but
+// have said there of weights that are no longer theirs; what they said of the cache of keys and
+// values (kv_cache_scheme) stays. None for a text that is no JSON object (but
 // for Python's NaN and Infinity), and for one to which nothing is added or taken.
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan);
 

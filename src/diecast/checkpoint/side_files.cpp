@@ -183,19 +183,19 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
   config->text = quantized_model_config(file_text(text), plan);
   // Another tool's says what is no longer true. (This may move what `config` points to.)
   const mode_t mode = config->mode;
-  const bool says = config->text.has_value();
+  const std::optional<std::string> said = config->text;
   std::erase_if(list_, [](const SideFile& file) { return file.name == kQuantConfig; });
   if (!is_engine_form(plan)) {
     notes_.emplace_back(
         "config.json says nothing of the quantization: engines read no row-scaled weights");
     return {};
   }
-  if (!says) {
+  if (!said) {
     notes_.emplace_back(
         "config.json says nothing of this quantization: it is no JSON object that could");
     return {};
   }
-  if (auto quantized = hf_quant_config(plan))
+  if (auto quantized = hf_quant_config(plan, *said))
     list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
   notes_.push_back(
       cat("config.json says ", word(plan.form.format), " as ", word(plan.form.config), " does"));
