@@ -102,13 +102,19 @@ LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, con
 }
 
 std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) const {
-  const auto portable = [&](std::int64_t most_rows, std::int64_t tile) {
+  using Tunes = std::vector<std::pair<std::string, std::int64_t>>;
+  const auto serve = [&](std::int64_t most_rows, std::string_view name, const Tunes& tunes) {
     Bindings bindings;
-    bindings.set("M_TILE", Value::integer(tile));
-    return LinearKernel{most_rows, kernel_of(kName, *this, std::move(bindings))};
+    for (const auto& [tune, value] : tunes) bindings.set(tune, value);
+    return LinearKernel{most_rows, kernel_of(name, *this, std::move(bindings))};
   };
-  if (device.cc == 0) return {portable(kAnyRows, 8)};
-  return {portable(8, 8), portable(kAnyRows, 32)};
+  if (device.cc == 0) return {serve(kAnyRows, kName, {{"M_TILE", 8}})};
+  const LinearKernel any = serve(kAnyRows, kName, {{"M_TILE", 32}});
+  if (device.cc != 90) return {serve(8, kName, {{"M_TILE", 8}}), any};
+  constexpr std::string_view kFew = "linear_few";
+  return {serve(8, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
+          serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 3}}),
+          serve(32, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}), any};
 }
 
 std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device) const {
