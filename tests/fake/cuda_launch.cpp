@@ -170,4 +170,18 @@ int cuLaunchKernelEx(const LaunchConfig* config, FunctionHandle* function, void*
   return record(object(function), launch, config->stream, parameters, extra);
 }
 
+// The words are what was given: address, type, extents, stride and box.
+int cuTensorMapEncodeTiled(TensorMap* map, int type, unsigned rank, void* tensor,
+                           const std::uint64_t* extents, const std::uint64_t* strides,
+                           const unsigned* box, const unsigned* steps, int interleave, int swizzle,
+                           int promotion, int fill) {
+  if (const int code = enter("cuTensorMapEncodeTiled")) return code;
+  if (rank != 2 || steps[0] != 1 || steps[1] != 1 || interleave != interleave_none ||
+      swizzle != swizzle_128_bytes || promotion != promotion_256_bytes || fill != fill_zeros)
+    return invalid_value;
+  *map = {{reinterpret_cast<std::uint64_t>(tensor), static_cast<std::uint64_t>(type), extents[0],
+           extents[1], strides[0], box[0], box[1]}};
+  return success;
+}
+
 }  // extern "C"

@@ -46,6 +46,10 @@ struct Ours<std::remove_pointer_t<CUgraphExec>> {
   using type = cuda::GraphExecHandle;
 };
 template <>
+struct Ours<CUtensorMap> {
+  using type = cuda::TensorMap;
+};
+template <>
 struct Ours<CUlaunchConfig> {
   using type = cuda::LaunchConfig;
 };
@@ -73,6 +77,12 @@ TEST(DriverDeclarations, FindersAreNvidias) {
 }
 
 TEST(DriverDeclarations, ConstantsAreNvidias) {
+  EXPECT_EQ(cuda::tensor_map_f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+  EXPECT_EQ(cuda::tensor_map_bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  EXPECT_EQ(cuda::interleave_none, CU_TENSOR_MAP_INTERLEAVE_NONE);
+  EXPECT_EQ(cuda::swizzle_128_bytes, CU_TENSOR_MAP_SWIZZLE_128B);
+  EXPECT_EQ(cuda::promotion_256_bytes, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  EXPECT_EQ(cuda::fill_zeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   EXPECT_EQ(cuda::success, CUDA_SUCCESS);
   EXPECT_EQ(cuda::invalid_value, CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuda::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);

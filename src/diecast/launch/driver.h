@@ -69,6 +69,14 @@ struct LaunchConfig {  // CUlaunchConfig
   unsigned attribute_count;
 };
 
+struct alignas(64) TensorMap {  // CUtensorMap
+  std::uint64_t words[16];
+};
+// CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+// CUtensorMapFloatOOBfill
+inline constexpr int tensor_map_f16 = 6, tensor_map_bf16 = 9, interleave_none = 0,
+                     swizzle_128_bytes = 3, promotion_256_bytes = 3, fill_zeros = 0;
+
 }  // namespace diecast::cuda
 
 // X(name, version, needed, parameters): `version` is the CUDA version (12.4 = 12040) that gave the
@@ -135,7 +143,11 @@ struct LaunchConfig {  // CUlaunchConfig
      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                 \
      StreamHandle* stream, void** parameters, void** extra))                                      \
   X(cuLaunchKernelEx, 11060, false,                                                               \
-    (const LaunchConfig* config, FunctionHandle* function, void** parameters, void** extra))
+    (const LaunchConfig* config, FunctionHandle* function, void** parameters, void** extra))      \
+  X(cuTensorMapEncodeTiled, 12000, false,                                                         \
+    (TensorMap* map, int type, unsigned rank, void* tensor, const std::uint64_t* extents,         \
+     const std::uint64_t* strides, const unsigned* box, const unsigned* steps, int interleave,    \
+     int swizzle, int promotion, int fill))
 // clang-format on
 
 namespace diecast::cuda {

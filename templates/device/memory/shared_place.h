@@ -61,6 +61,18 @@ DIECAST_DEVICE Vector<Bytes> load_shared(SharedPlace from) {
   return v;
 }
 
+#if DIECAST_CC >= 90
+// 16 bytes of the shared memory of thread block `rank` of the cluster, at this place in it.
+DIECAST_DEVICE Vector<16> load_shared_of(u32 rank, SharedPlace from) {
+  Vector<16> v;
+  asm volatile("{\n .reg .b32 at;\n mapa.shared::cluster.u32 at, %4, %5;\n ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [at];\n}"
+               : "=r"(v.words[0]), "=r"(v.words[1]), "=r"(v.words[2]), "=r"(v.words[3])
+               : "r"(from), "r"(rank)
+               : "memory");
+  return v;
+}
+#endif
+
 DIECAST_DEVICE void store_shared(SharedPlace to, const Vector<16>& v) {
 #if DIECAST_HOST
   __builtin_memcpy(to, &v, 16);

@@ -1,5 +1,6 @@
-// The runners of linear.cu and linear_few.cu. On the host sums have the reference's bits, on a GPU
-// they are within what tensor cores may be from them.
+// The runners of linear.cu, linear_few.cu and linear_wgmma.cu. On the host sums have the
+// reference's bits, on a GPU they are within what tensor cores may be from them.
+#include <diecast/launch/tensor_map.h>
 #include <diecast/ops/reference/linear.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/packed_linear.h>
@@ -82,6 +83,40 @@ std::string result_difference(const reference::Linear& of, const std::vector<std
 }
 
 template <class Arguments>
+std::string launch_plain(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes&,
+                         const Bindings& tunes) {
+  return launch_and_wait(kernel,
+                         Arguments{.x = of.x,
+                                   .packed = of.packed,
+                                   .factor = of.factor,
+                                   .bias = of.bias,
+                                   .residual = of.residual,
+                                   .out = of.out,
+                                   .rows = of.rows,
+                                   .cols = of.cols,
+                                   .depth = of.depth},
+                         tunes);
+}
+
+std::string launch_wgmma(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes& x,
+                         const Bindings& tunes) {
+  const auto map = map_boxes(kernel.device(), *Driver::shared().value(), x);
+  if (!map) return map.error().message();
+  return launch_and_wait(kernel,
+                         args::LinearWgmma{.x = of.x,
+                                           .packed = of.packed,
+                                           .factor = of.factor,
+                                           .bias = of.bias,
+                                           .residual = of.residual,
+                                           .out = of.out,
+                                           .rows = of.rows,
+                                           .cols = of.cols,
+                                           .depth = of.depth,
+                                           .x_map = *map},
+                         tunes);
+}
+
+template <auto& Launch>
 std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -112,7 +147,7 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   const DeviceBuffer of_bias(device, bias.bytes.data(), bias.bytes.size());
   const DeviceBuffer of_residual(device, residual.bytes.data(), residual.bytes.size());
   const DeviceBuffer out(device, residual.bytes.size());
-  const Arguments arguments{
+  const args::Linear arguments{
       .x = {in, of_x.data_pointer(), of.depth},
       .packed = of_tiles.data_pointer(),
       .factor = of_factor.data_pointer(),
@@ -122,14 +157,16 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
       .rows = of.rows,
       .cols = of.cols,
       .depth = of.depth};
-  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  const MatrixOfBoxes boxes{in, of_x.data_pointer(), of.rows, of.depth, of.depth};
+  const std::string problem = Launch(kernel, arguments, boxes, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";
   return result_difference(of, out.bytes(), out_type, s.target().is_host());
 }
 
-const RunnerFor<args::Linear> linear_runner{linear_difference<args::Linear>};
-const RunnerFor<args::LinearFew> linear_few_runner{linear_difference<args::LinearFew>};
+const RunnerFor<args::Linear> linear_runner{linear_difference<launch_plain<args::Linear>>};
+const RunnerFor<args::LinearFew> few_runner{linear_difference<launch_plain<args::LinearFew>>};
+const RunnerFor<args::LinearWgmma> wgmma_runner{linear_difference<launch_wgmma>};
 
 }  // namespace
 }  // namespace diecast::variants

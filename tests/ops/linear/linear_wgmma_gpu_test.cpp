@@ -1,0 +1,115 @@
+// linear_wgmma has the bits of linear, whatever its tile, its cluster and the number of rows: over
+// many turns of its ring of stages, tiles of out that end early, and several tiles a thread block.
+#include <diecast/diecast.h>
+#include <diecast/kernel_arguments.h>
+#include <diecast/launch/tensor_map.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+
+constexpr std::int64_t kCols = 712, kDepth = 64 * 33 + 48;
+
+// Tiles of any codes, and of scales from 2^-3 to 2^3.
+std::vector<std::uint8_t> drawn_tiles(std::mt19937_64& random) {
+  constexpr std::size_t kTile = 2304, kCodes = 2048;
+  std::vector<std::uint8_t> tiles(static_cast<std::size_t>((kCols + 63) / 64) *
+                                  ((kDepth + 63) / 64) * kTile);
+  for (std::size_t at = 0; at < tiles.size(); ++at)
+    tiles[at] = static_cast<std::uint8_t>(at % kTile < kCodes ? random() : 152 + random() % 48);
+  return tiles;
+}
+
+std::vector<std::uint8_t> drawn_bf16(std::int64_t count, std::mt19937_64& random) {
+  std::normal_distribution<float> normal;
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count) * 2);
+  for (std::size_t at = 0; at < bytes.size(); at += 2) {
+    const float value = normal(random);
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bytes[at] = static_cast<std::uint8_t>(bits >> 16);
+    bytes[at + 1] = static_cast<std::uint8_t>(bits >> 24);
+  }
+  return bytes;
+}
+
+class LinearWgmma : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto device = runtime_->default_device();
+    if (!device) GTEST_SKIP() << device.error().message();
+    device_ = *device;
+    if (device_->properties().cc != 90) GTEST_SKIP() << "wgmma is of compute capability 9.0";
+    tiles_.emplace(*device_, packed_.data(), packed_.size());
+    factor_.emplace(*device_, &kFactor, sizeof kFactor);
+  }
+
+  // out, as the kernel of this name makes it of the first rows of x.
+  std::vector<std::uint8_t> out(const std::string& name, std::int64_t rows, Bindings bindings) {
+    const DeviceBuffer x(*device_, x_.data(), static_cast<std::size_t>(rows * kDepth) * 2);
+    const DeviceBuffer out(*device_, static_cast<std::size_t>(rows * kCols) * 4);
+    bindings.set("IN", "bf16").set("OUT", "f32").set("HAS_BIAS", 0).set("HAS_RESIDUAL", 0);
+    const auto one = runtime_->specialize_for(name, bindings, *device_).value();
+    const auto map = map_boxes(*device_, *Driver::shared().value(),
+                               {DType::bf16, x.data_pointer(), rows, kDepth, kDepth})
+                         .value();
+    const args::Linear plain{.x = {DType::bf16, x.data_pointer(), kDepth},
+                             .packed = tiles_->data_pointer(),
+                             .factor = factor_->data_pointer(),
+                             .bias = {DType::bf16, nullptr},
+                             .residual = {DType::f32, nullptr},
+                             .out = {DType::f32, out.data_pointer()},
+                             .rows = rows,
+                             .cols = kCols,
+                             .depth = kDepth};
+    const args::LinearWgmma with_map{plain.x,        plain.packed, plain.factor, plain.bias,
+                                     plain.residual, plain.out,    plain.rows,   plain.cols,
+                                     plain.depth,    map};
+    const auto kernel = runtime_->preload(one, device_).value();
+    if (name == "linear")
+      kernel->launch(plain.in_order(), {}).value();
+    else
+      kernel->launch(with_map.in_order(), {}).value();
+    EXPECT_TRUE(out.guards_are_whole());
+    return out.bytes();
+  }
+
+  static constexpr float kFactor = 0x1.8p-5f;
+  std::mt19937_64 random_{36};
+  const std::vector<std::uint8_t> packed_ = drawn_tiles(random_);
+  const std::vector<std::uint8_t> x_ = drawn_bf16(1500 * kDepth, random_);
+  std::shared_ptr<Runtime> runtime_ = test_runtime();
+  std::shared_ptr<Device> device_;
+  std::optional<DeviceBuffer> tiles_, factor_;
+};
+
+TEST_F(LinearWgmma, HasTheBitsOfLinearWhateverItsTile) {
+  struct Tune {
+    int split, m_tile, cluster, apart;
+  };
+  for (const Tune& tune : {Tune{1, 64, 1, 0}, Tune{1, 128, 2, 0}, Tune{1, 192, 1, 0},
+                           Tune{1, 256, 2, 0}, Tune{2, 64, 1, 0}, Tune{2, 128, 2, 0},
+                           Tune{2, 128, 1, 1}, Tune{8, 64, 1, 1}, Tune{4, 256, 1, 1}}) {
+    const Bindings split = Bindings{}.set("SPLIT", tune.split);
+    Bindings wgmma = split;
+    wgmma.set("M_TILE", tune.m_tile).set("CLUSTER", tune.cluster).set("APART", tune.apart);
+    for (const std::int64_t rows : {1, 129, 700, 1500})
+      EXPECT_EQ(out("linear_wgmma", rows, wgmma), out("linear", rows, split))
+          << tune.split << ' ' << tune.m_tile << ' ' << tune.cluster << ' ' << tune.apart << ", "
+          << rows << " rows";
+  }
+}
+
+}  // namespace
+}  // namespace diecast
