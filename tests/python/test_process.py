@@ -33,10 +33,11 @@ def test_importing_opens_nothing_and_writes_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_importing_is_quick():
-    code = ("import time, sys; start = time.perf_counter(); import diecast; "
-            "print(time.perf_counter() - start)")
-    assert min(float(run_python(code)) for _ in range(3)) < 0.1
+def test_importing_takes_30_milliseconds_at_most():
+    """Of the processor: what else the machine does is not the package's."""
+    code = ("import time; start = time.process_time(); import diecast; "
+            "print(time.process_time() - start)")
+    assert min(float(run_python(code)) for _ in range(5)) <= 0.03
 
 
 # flashinfer#2226: a fault as the interpreter ends.

@@ -1,8 +1,6 @@
 """Kernels of one's own: a template from a file or a text, called with tensors."""
 
-import functools
 import os
-import re
 
 from . import _core, _frameworks
 from ._errors import ArgumentError, DtypeError
@@ -11,19 +9,26 @@ from ._runtime import runtime as _default_runtime
 _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12, 8): "e5m2",
           (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64",
           (2, 64): "f64", (0, 8): "i8", (1, 16): "u16", (1, 64): "u64"}
-_SIMPLE = re.compile(r"[\w\s+*/(),-]*")
+_SIGNS = frozenset("_ +*/(),-")
 _WRITTEN, _STRUCTURE, _PARAMETER = 1, 2, 4  # traits of a call's values, as the extension has them
 _WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
           "min": min, "max": max, "__builtins__": {}}
 
 
-@functools.cache
+_codes = {}  # of sizes, by their texts
+
+
 def _code(text):
     """The code of a size, or None where it is none that Python reads as the header does."""
-    try:
-        return compile(text.replace("/", "//"), "a size", "eval") if _SIMPLE.fullmatch(text) else None
-    except SyntaxError:
-        return None
+    if text not in _codes:
+        code = None
+        if all(sign.isalnum() or sign in _SIGNS for sign in text):
+            try:
+                code = compile(text.replace("/", "//"), "a size", "eval")
+            except SyntaxError:
+                pass
+        _codes[text] = code
+    return _codes[text]
 
 
 def _shape(tensor):
