@@ -122,21 +122,10 @@ void leave(Slot* slot) {
 
 }  // namespace
 
-Use& Use::operator=(Use&& other) noexcept {
-  if (this == &other) return *this;
-  give_back();
-  slot_ = std::exchange(other.slot_, nullptr);
-  object_ = other.object_;
-  epoch_ = other.epoch_;
-  return *this;
-}
-
 void Use::give_back() {
-  if (slot_ == nullptr) return;
   held.remove(slot_);
   if (epoch_ == table().epoch.load(std::memory_order_relaxed)) [[likely]]
     leave(slot_);
-  slot_ = nullptr;
 }
 
 Result<std::uint64_t> open(std::unique_ptr<Object> object) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace diecast::c {
 
@@ -30,9 +31,17 @@ struct Slot;
 class Use {
  public:
   Use() = default;
-  Use(Use&& other) noexcept { *this = std::move(other); }
-  Use& operator=(Use&& other) noexcept;
-  ~Use() { give_back(); }
+  Use(Use&& other) noexcept
+      : slot_(std::exchange(other.slot_, nullptr)), object_(other.object_), epoch_(other.epoch_) {}
+  Use& operator=(Use&& other) noexcept {
+    std::swap(slot_, other.slot_);
+    std::swap(object_, other.object_);
+    std::swap(epoch_, other.epoch_);
+    return *this;
+  }
+  ~Use() {
+    if (slot_ != nullptr) give_back();
+  }
   Object* object() const { return object_; }
 
  private:

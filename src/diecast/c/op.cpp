@@ -157,8 +157,8 @@ std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device, std:
     DIECAST_TRY(const BoundOp* const found, find_op(op));
     DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, found->info->name));
     DIECAST_TRY(const auto on, device_of(device, *with->runtime, found->info->name));
-    DIECAST_TRY(called,
-                found->call(*with->runtime, on, tensors, options, Stream{stream}, found_only != 0));
+    DIECAST_TRY(called, found->call(runtime, *with->runtime, on, tensors, options, Stream{stream},
+                                    found_only != 0));
     return {};
   });
   return code == diecast_ok && !called ? std::int32_t{DIECAST_NOT_PREPARED} : code;

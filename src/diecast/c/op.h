@@ -9,12 +9,14 @@
 //     static Prepared::Request request(const Views&, const DeviceProperties&);
 //     static Result<void> call(Runtime&, const std::shared_ptr<Device>&, const Views&, Stream);
 //     static Result<void> run(const Prepared&, const Views&, Stream);
+//     static void addresses(Views&, auto&& visit);  // if its calls are recalled: see recall.h
 //   };
 //   const BoundOp& bound::amax() { return bound_op<BoundAmax>(); }
 #pragma once
 
 #include <diecast/c/objects.h>
 #include <diecast/c/op_table.h>
+#include <diecast/c/recall.h>
 #include <diecast/c/status.h>
 #include <diecast/c/tensors.h>
 #include <diecast/ops/prepared.h>
@@ -50,7 +52,8 @@ struct BoundOp {
   const diecast_op_info* info;
   Result<void> (*outputs)(const void* tensors, const void* options, Outputs& out);
   // False: `found_only` was asked for, and the op has to be prepared first.
-  Result<bool> (*call)(Runtime& runtime, const std::shared_ptr<Device>& device, const void* tensors,
+  Result<bool> (*call)(std::uint64_t runtime_handle, Runtime& runtime,
+                       const std::shared_ptr<Device>& device, const void* tensors,
                        const void* options, Stream stream, bool found_only);
   Result<std::unique_ptr<PreparedCall>> (*prepare)(Runtime& runtime,
                                                    const std::shared_ptr<Device>& device,
@@ -79,6 +82,7 @@ struct Binding {
   using Tensors = typename Bound::Tensors;
   using Options = typename Bound::Options;
   using Prepared = typename Bound::Prepared;
+  using Views = typename Bound::Views;
 
   struct Read {
     Tensors tensors;
@@ -98,33 +102,54 @@ struct Binding {
     DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, nullptr));
     return Bound::outputs(given.tensors, given.options, out);
   }
-  static Result<bool> call(Runtime& runtime, const std::shared_ptr<Device>& device,
-                           const void* tensors, const void* options, Stream stream,
-                           bool found_only) {
+  // The views of a call whose tensors are checked.
+  static Result<Views> views(const void* tensors, const void* options, const Device& device) {
     DIECAST_TRY(const Read given, read(tensors, options));
-    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, device.get()));
-    DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
-    if (found_only) {
-      const auto request = Bound::request(views, device->properties());
-      if (find_kept<Prepared>(runtime, device.get(), request) == nullptr) return false;
+    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, &device));
+    return Bound::views(given.tensors, given.options);
+  }
+  static Result<bool> call(std::uint64_t runtime_handle, Runtime& runtime,
+                           const std::shared_ptr<Device>& device, const void* tensors,
+                           const void* options, Stream stream, bool found_only) {
+    if constexpr (Recalls<Bound>) {
+      if (const Taken<Bound> taken(tensors, options, *device); taken.views != nullptr) {
+        if (const Prepared* const known = taken.last.known(runtime_handle)) {
+          DIECAST_CHECK(Bound::run(*known, *taken.views, stream));
+          return true;
+        }
+      }
     }
+    DIECAST_TRY(auto views, Binding::views(tensors, options, *device));
+    const auto request = Bound::request(views, device->properties());
+    const auto* const known = find_kept<Prepared>(runtime, device.get(), request);
+    if (found_only && known == nullptr) return false;
+    recall(views, tensors, options, *device, runtime_handle, known);
     DIECAST_CHECK(Bound::call(runtime, device, views, stream));
     return true;
+  }
+  // Keeps a call that was checked for the next one like it.
+  static void recall(const Views& views, const void* tensors, const void* options,
+                     const Device& device, std::uint64_t runtime_handle, const Prepared* known) {
+    if constexpr (Recalls<Bound>)
+      last_like<Bound>(tensors).keep(views, tensors, options, device, runtime_handle, known);
   }
 
   class Call : public PreparedCall {
    public:
-    Call(Prepared prepared, std::shared_ptr<Device> device)
+    Call(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Device> device)
         : prepared_(std::move(prepared)), device_(std::move(device)) {}
     Result<void> run(const void* tensors, const void* options, Stream stream) const override {
-      DIECAST_TRY(const Read given, read(tensors, options));
-      DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, device_.get()));
-      DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
-      return Bound::run(prepared_, views, stream);
+      if constexpr (Recalls<Bound>) {
+        if (const Taken<Bound> taken(tensors, options, *device_); taken.views != nullptr)
+          return Bound::run(*prepared_, *taken.views, stream);
+      }
+      DIECAST_TRY(const auto views, Binding::views(tensors, options, *device_));
+      recall(views, tensors, options, *device_, 0, nullptr);
+      return Bound::run(*prepared_, views, stream);
     }
 
    private:
-    Prepared prepared_;
+    std::shared_ptr<const Prepared> prepared_;
     std::shared_ptr<Device> device_;
   };
   static Result<std::unique_ptr<PreparedCall>> prepare(Runtime& runtime,
@@ -138,8 +163,13 @@ struct Binding {
     stand_ins.fill(Bound::info(), &given.tensors, expected);
     DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
     const auto request = Bound::request(views, device->properties());
-    DIECAST_TRY(Prepared prepared, Prepared::prepare(runtime, device, request));
-    return std::unique_ptr<PreparedCall>(new Call(std::move(prepared), device));
+    DIECAST_TRY(Prepared made, Prepared::prepare(runtime, device, request));
+    const auto prepared = std::make_shared<const Prepared>(std::move(made));
+    // Plain calls find it too.
+    const auto words = words_of_request(request);
+    const auto key = prepared_key<Prepared>(device.get(), words);
+    if (!runtime.keeps_enough(key)) runtime.keep_prepared(key, prepared);
+    return std::unique_ptr<PreparedCall>(new Call(prepared, device));
   }
 };
 

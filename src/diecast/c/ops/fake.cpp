@@ -77,6 +77,10 @@ struct BoundAmax : line::amax {
   static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
     return prepared.run(v.x, v.result, v.options.accumulate, stream);
   }
+  static void addresses(Views& v, auto&& visit) {
+    each_address(v.x, visit);
+    visit(v.result);
+  }
 };
 
 // Where the blocks' global amax is: given, or found in scratch.

@@ -54,6 +54,9 @@ struct BoundQuantizeMx : line::quantize_mx {
   static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
     return prepared.run(v.x, v.out, stream);
   }
+  static void addresses(Views& v, auto&& visit) {
+    each_address(v.x, visit), each_address(v.out, visit);
+  }
 };
 
 struct BoundDequantizeMx : line::dequantize_mx {
@@ -90,6 +93,9 @@ struct BoundDequantizeMx : line::dequantize_mx {
   }
   static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
     return prepared.run(v.x, v.out, stream);
+  }
+  static void addresses(Views& v, auto&& visit) {
+    each_address(v.x, visit), each_address(v.out, visit);
   }
 };
 

@@ -111,6 +111,11 @@ struct BoundQuantizeNvfp4 : line::quantize_nvfp4 {
   static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
     return prepared.run(v.x, v.out, stream, v.options.block_amax, v.options.rng_state);
   }
+  static void addresses(Views& v, auto&& visit) {
+    each_address(v.x, visit), each_address(v.out, visit);
+    visit(v.options.block_amax.rowwise), visit(v.options.block_amax.columnwise);
+    visit(v.options.rng_state);
+  }
 };
 
 struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
@@ -157,6 +162,9 @@ struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
   }
   static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
     return prepared.run(v.x, v.out, stream);
+  }
+  static void addresses(Views& v, auto&& visit) {
+    each_address(v.x, visit), each_address(v.out, visit);
   }
 };
 

@@ -1,0 +1,187 @@
+// Calls like a thread's last one, which are neither checked nor read again: whatever changes from
+// one call to the next, they do what a first call does.
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "c/c_fixture.h"
+
+namespace diecast {
+namespace {
+
+using testing::COnHost;
+using testing::CTensor;
+using testing::Handle;
+using testing::last_error;
+
+constexpr std::int64_t kRows = 3, kCols = 64;
+
+// A matrix and memory for what becomes of it, at addresses of its own.
+struct Memory {
+  explicit Memory(float seed) {
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = std::sin(seed * static_cast<float>(i + 1));
+  }
+  std::vector<float> x_ = std::vector<float>(2 * kRows * kCols), amax_ = {0},
+                     back_ = std::vector<float>(kRows * kCols);
+  std::vector<std::uint8_t> data_ = std::vector<std::uint8_t>(kRows * kCols, 0xAA);
+  std::vector<std::uint8_t> scale_ = std::vector<std::uint8_t>(kRows * kCols / 16, 0xAA);
+  CTensor x{x_, {kRows, kCols}}, amax{amax_, {1}}, back{back_, {kRows, kCols}};
+  CTensor data{data_, {kRows, kCols / 2}}, scale{scale_, {kRows, kCols / 16}};
+
+  diecast_quantize_nvfp4_tensors tensors() {
+    diecast_quantize_nvfp4_tensors of{};
+    of.size = sizeof of;
+    of.x = x.get(), of.out_amax = amax.get();
+    of.out_data = data.get(), of.out_scale = scale.get();
+    return of;
+  }
+  bool same_as(const Memory& other) const {
+    return data_ == other.data_ && scale_ == other.scale_ && amax_ == other.amax_ &&
+           back_ == other.back_;
+  }
+};
+
+class CRecall : public COnHost {
+ protected:
+  using Call = std::function<int(Memory&)>;
+  // In a thread that keeps nothing yet.
+  static int first(const Call& call, Memory& memory) {
+    int code = 0;
+    std::thread([&] { code = call(memory); }).join();
+    return code;
+  }
+  // What calls on one memory after another make is what first calls make.
+  void expect_same(const Call& call) {
+    for (const float seed : {0.1F, 0.2F, 0.3F, 0.4F}) {
+      Memory again(seed), alone(seed);
+      ASSERT_EQ(call(again), diecast_ok) << last_error();
+      ASSERT_EQ(first(call, alone), diecast_ok);
+      EXPECT_TRUE(again.same_as(alone)) << seed;
+    }
+  }
+  int quantize(Memory& memory, const diecast_quantize_nvfp4_options& options) {
+    const auto tensors = memory.tensors();
+    return diecast_quantize_nvfp4(runtime_, host_, &tensors, &options, nullptr);
+  }
+  int quantize(Memory& memory) { return quantize(memory, options_); }
+  // So that the next call is like the last one.
+  void repeat(Memory& memory) {
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(quantize(memory), diecast_ok) << last_error();
+  }
+
+  diecast_quantize_nvfp4_options options_ = diecast_quantize_nvfp4_defaults();
+};
+
+TEST_F(CRecall, OtherAddressesGiveWhatAFirstCallGives) {
+  expect_same([&](Memory& m) { return quantize(m); });
+  expect_same([&](Memory& m) {
+    diecast_amax_tensors of{};
+    of.size = sizeof of;
+    of.x = m.x.get(), of.out = m.amax.get();
+    const auto options = diecast_amax_defaults();
+    return diecast_amax(runtime_, host_, &of, &options, nullptr);
+  });
+  expect_same([&](Memory& m) {
+    const auto options = diecast_dequantize_nvfp4_defaults();
+    diecast_dequantize_nvfp4_tensors of{};
+    of.size = sizeof of;
+    of.data = m.data.get(), of.scale = m.scale.get(), of.amax = m.amax.get();
+    of.out = m.back.get();
+    const int code = quantize(m);
+    return code != diecast_ok ? code
+                              : diecast_dequantize_nvfp4(runtime_, host_, &of, &options, nullptr);
+  });
+}
+
+TEST_F(CRecall, OfMxToo) {
+  expect_same([&](Memory& m) {
+    const CTensor codes(m.data_, {kRows, kCols}), scales(m.scale_, {kRows, kCols / 32});
+    diecast_quantize_mx_tensors to{};
+    to.size = sizeof to;
+    to.x = m.x.get(), to.out_data = codes.get(), to.out_scale = scales.get();
+    const auto options = diecast_quantize_mx_defaults();
+    if (const int code = diecast_quantize_mx(runtime_, host_, &to, &options, nullptr)) return code;
+    diecast_dequantize_mx_tensors from{};
+    from.size = sizeof from;
+    from.data = codes.get(), from.scale = scales.get(), from.out = m.back.get();
+    const auto defaults = diecast_dequantize_mx_defaults();
+    return diecast_dequantize_mx(runtime_, host_, &from, &defaults, nullptr);
+  });
+}
+
+TEST_F(CRecall, PreparedOpsToo) {
+  Memory memory(0.5F);
+  const auto tensors = memory.tensors();
+  Handle op;
+  ASSERT_EQ(
+      diecast_op_prepare(runtime_, host_, diecast_op_quantize_nvfp4, &tensors, &options_, op.to()),
+      diecast_ok)
+      << last_error();
+  expect_same([&](Memory& m) {
+    const auto of = m.tensors();
+    return diecast_op_run(op, &of, &options_, nullptr);
+  });
+}
+
+TEST_F(CRecall, WhatChangedIsChecked) {
+  Memory memory(0.6F);
+  repeat(memory);
+  const auto refused = [&](const std::function<void(Memory&)>& change) {
+    Memory other(0.7F);
+    change(other);
+    EXPECT_NE(quantize(other), diecast_ok);
+    const std::string error = last_error();
+    repeat(memory);
+    return error.substr(0, error.find(':'));
+  };
+  EXPECT_EQ(refused([](Memory& m) { m.data->data = m.x_.data(); }), "invalid_argument");
+  EXPECT_EQ(refused([](Memory& m) { m.scale->data = m.data_.data() + 5; }), "invalid_argument");
+  EXPECT_EQ(refused([](Memory& m) { m.x->data = nullptr; }), "missing_buffer");
+  EXPECT_EQ(refused([](Memory& m) { m.x->device_type = 2; }), "invalid_argument");
+  EXPECT_EQ(refused([](Memory& m) { m.x->type_code = 0; }), "dtype_mismatch");
+  EXPECT_EQ(refused([](Memory& m) { m.data->shape[0] = 2; }), "shape_mismatch");
+  EXPECT_EQ(refused([](Memory& m) { m.x->byte_offset = 2; }), "misaligned");
+  std::int64_t apart[] = {2 * kCols, 2};
+  EXPECT_EQ(refused([&](Memory& m) { m.x->strides = apart; }), "shape_mismatch");
+}
+
+TEST_F(CRecall, AWordWrittenOverAnotherIsRead) {
+  char layout[] = "linear";
+  options_.layout = layout;
+  Memory memory(0.8F);
+  repeat(memory);
+  std::strcpy(layout, "s8x4");
+  EXPECT_NE(quantize(memory), diecast_ok);  // 8 rows of 4 scales have no room
+  EXPECT_NE(last_error().find("scale"), std::string::npos);
+}
+
+TEST_F(CRecall, RowsApartAndOffsetsAreRead) {
+  Memory memory(0.9F), apart(0.9F);
+  repeat(memory);
+  std::int64_t strides[] = {2 * kCols, 1};
+  for (std::size_t row = kRows; row-- > 0;)
+    std::memmove(&apart.x_[row * 2 * kCols], &apart.x_[row * kCols], kCols * sizeof(float));
+  apart.x->strides = strides;
+  repeat(apart);
+  EXPECT_TRUE(apart.same_as(memory));
+}
+
+TEST_F(CRecall, AnotherRuntimePreparesForItself) {
+  Memory memory(1.0F);
+  repeat(memory);
+  Handle other;
+  ASSERT_EQ(testing::open_test_runtime(other.to()), diecast_ok) << last_error();
+  const auto tensors = memory.tensors();
+  const auto found = [&](diecast_handle runtime) {
+    return diecast_op_call(runtime, host_, diecast_op_quantize_nvfp4, &tensors, &options_, nullptr,
+                           1);
+  };
+  EXPECT_EQ(found(runtime_), diecast_ok);
+  EXPECT_EQ(found(other), DIECAST_NOT_PREPARED);
+  ASSERT_EQ(diecast_close(*other.to()), diecast_ok);
+  EXPECT_NE(found(*other.to()), diecast_ok);
+}
+
+}  // namespace
+}  // namespace diecast
