@@ -73,6 +73,7 @@ Result<Figures> bench_plot(Runtime& runtime, const std::vector<BenchShape>& shap
                            const std::string& file);
 Result<Figures> bench_gemm(Runtime& runtime);     // gemm_nvfp4 on a GPU, by each of its ways
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
+Result<Figures> bench_python(Runtime& runtime);   // calls from Python beside calls from C++
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU
 // The ops that take many matrices at once, on a device; a part of the options'.
 Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& device);

@@ -108,7 +108,8 @@ std::vector<Part> parts(const BenchOptions& given) {
                         {"gemm", bench_gemm},
                         {"launch", bench_launch},
                         {"weights", bench_weights},
-                        {"options", options, true}};
+                        {"options", options, true},
+                        {"python", bench_python, true}};
   all.insert(all.end(), std::begin(named), std::end(named));
   return all;
 }

@@ -1,5 +1,7 @@
 // From Python's arguments to the structures of the C interface; see ops.h.
+#include <bit>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 #include "ops.h"
@@ -7,8 +9,12 @@
 namespace diecast::python {
 namespace {
 
-bool same(PyObject* name, PyObject* known) {
-  return name == known || PyUnicode_Compare(name, known) == 0;
+// Which of interned names is `name`, or has its text; -1: none. Almost always it is one of them.
+int find_name(PyObject* name, PyObject* const* known, std::size_t count, bool by_text) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (by_text ? PyUnicode_Compare(known[i], name) == 0 : known[i] == name)
+      return static_cast<int>(i);
+  return -1;
 }
 
 bool wrong_option(const char* op, const diecast_op_option& option, const char* what) {
@@ -44,58 +50,59 @@ void Options::set_defaults(const diecast_op_info& info) {
 
 bool Call::parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
                  const Options* fixed) {
-  if (fixed != nullptr) {
-    options_ = *fixed;
-  } else {
-    options_.set_defaults(*op_.info);
-  }
+  if (fixed == nullptr) own_options_ = op_.defaults;
+  options_ = fixed != nullptr ? fixed : &own_options_;
   structure_.size = sizeof(std::size_t) * (1 + op_.info->tensor_count);
   if (count > op_.inputs) {
     PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments, %zd were given", name(),
                  op_.inputs, count);
     return false;
   }
-  for (Py_ssize_t i = 0; i < count; ++i)
-    objects_[i] = arguments[i] == Py_None ? nullptr : arguments[i];
+  for (Py_ssize_t i = 0; i < count; ++i) give(static_cast<int>(i), arguments[i]);
   const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
-  for (Py_ssize_t i = 0; i < keywords; ++i)
-    if (!take_keyword(PyTuple_GetItem(names, i), arguments[count + i], fixed != nullptr))
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    PyObject *const name = PyTuple_GetItem(names, i), *const value = arguments[count + i];
+    if (take_keyword(name, value, fixed != nullptr, false)) continue;
+    if (PyErr_Occurred() != nullptr || !take_keyword(name, value, fixed != nullptr, true)) {
+      if (PyErr_Occurred() == nullptr)
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", this->name(),
+                     name);
       return false;
+    }
+  }
   return true;
 }
 
-bool Call::take_keyword(PyObject* name, PyObject* value, bool fixed) {
-  for (std::size_t i = 0; i < op_.info->tensor_count; ++i) {
-    if (!same(name, op_.tensor_names[i])) continue;
+// Some ops have a tensor `out`. False: there is nothing of this name, or an exception is set.
+bool Call::take_keyword(PyObject* name, PyObject* value, bool fixed, bool by_text) {
+  const diecast_op_info& info = *op_.info;
+  if (const int i = find_name(name, op_.tensor_names, info.tensor_count, by_text); i >= 0) {
     if (objects_[i] != nullptr) {
       PyErr_Format(PyExc_TypeError, "%s() got several values for %R", this->name(), name);
       return false;
     }
-    objects_[i] = value == Py_None ? nullptr : value;
+    give(i, value);
     return true;
   }
-  for (std::size_t i = 0; !fixed && i < op_.info->option_count; ++i)
-    if (same(name, op_.option_names[i])) return take_option(static_cast<int>(i), value);
-  const struct {
-    const char* word;
-    PyObject** to;
-  } others[] = {{"out", &out_}, {"stream", &stream_}, {"device", &device_}, {"runtime", &runtime_}};
-  for (const auto& other : others) {
-    if (PyUnicode_CompareWithASCIIString(name, other.word) != 0) continue;
-    *other.to = value == Py_None ? nullptr : value;
+  static PyObject* const others[] = {
+      PyUnicode_InternFromString("out"), PyUnicode_InternFromString("stream"),
+      PyUnicode_InternFromString("device"), PyUnicode_InternFromString("runtime")};
+  PyObject** const to[] = {&out_, &stream_, &device_, &runtime_};
+  if (const int i = find_name(name, others, std::size(others), by_text); i >= 0) {
+    *to[i] = value == Py_None ? nullptr : value;
     return true;
   }
-  PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", this->name(), name);
-  return false;
+  const int i = fixed ? -1 : find_name(name, op_.option_names, info.option_count, by_text);
+  return i >= 0 && take_option(i, value);
 }
 
 bool Call::take_option(int index, PyObject* value) {
   const diecast_op_option& option = op_.info->options[index];
-  Options::Field& field = options_.fields[index];
+  Options::Field& field = own_options_.fields[index];
   switch (option.kind) {
     case DIECAST_WORD:
       if (!PyUnicode_Check(value)) return wrong_option(name(), option, "is no text");
-      field.word = PyUnicode_AsUTF8AndSize(value, nullptr);
+      field.word = op_.word(static_cast<std::size_t>(index), value);
       return field.word != nullptr;
     case DIECAST_FLAG:
       if (!PyBool_Check(value)) return wrong_option(name(), option, "is neither True nor False");
@@ -124,34 +131,59 @@ bool Call::read_tensor(int index) {
   return true;
 }
 
+bool Call::own(std::size_t index, PyObject* reference) {
+  if (reference == nullptr) return false;
+  made_[made_count_++] = reference;
+  objects_[index] = reference;
+  return true;
+}
+
 bool Call::expected_outputs(diecast_output* outputs, std::size_t* count) {
-  if (diecast_op_outputs(op_.info->number, &structure_, &options_, outputs, kMostTensors, count) ==
+  if (diecast_op_outputs(op_.info->number, &structure_, options_, outputs, kMostTensors, count) ==
       diecast_ok)
     return true;
   raise_last();
   return false;
 }
 
+const PresentOutputs* Call::present_outputs() const {
+  const std::size_t bytes = sizeof(Options::Field) * op_.info->option_count;
+  for (const PresentOutputs& known : op_.present)
+    if (known.count > 0 && known.given == given_bits_ &&
+        std::memcmp(known.options.fields, options_->fields, bytes) == 0)
+      return &known;
+  return nullptr;
+}
+
+const PresentOutputs* Call::keep_present(const diecast_output* expected, std::size_t count) {
+  PresentOutputs& known = op_.present[op_.next_present++ % std::size(op_.present)];
+  known.given = given_bits_;
+  known.options = *options_;
+  known.count = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    if (op_.info->tensors[expected[i].index].role == DIECAST_OUTPUT)
+      known.indices[known.count++] = static_cast<std::uint8_t>(expected[i].index);
+  return &known;
+}
+
 // `out=`: the one output, or one for each that the call has, in the table's order.
-bool Call::take_outputs(PyObject* outputs, const diecast_output* expected, std::size_t count) {
-  std::size_t given = 0;
-  const bool many = PyTuple_Check(outputs) || PyList_Check(outputs);
-  const Py_ssize_t size = many ? PySequence_Size(outputs) : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const int index = static_cast<int>(expected[i].index);
-    if (op_.info->tensors[index].role != DIECAST_OUTPUT) continue;
-    if (objects_[index] == nullptr && static_cast<Py_ssize_t>(given) < size) {
-      made_[index] = many ? Ref(PySequence_GetItem(outputs, static_cast<Py_ssize_t>(given)))
-                          : Ref::borrow(outputs);
-      if (!made_[index]) return false;
-      objects_[index] = made_[index].get();
-      if (!read_tensor(index)) return false;
+bool Call::take_outputs(const PresentOutputs& present) {
+  const bool tuple = PyTuple_Check(out_) != 0, many = tuple || PyList_Check(out_) != 0;
+  const Py_ssize_t size = tuple ? PyTuple_Size(out_) : many ? PyList_Size(out_) : 1;
+  returns_out_ = tuple && !names_outputs_;
+  if (static_cast<Py_ssize_t>(present.count) == size) {
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      const std::size_t index = present.indices[i];
+      if (objects_[index] != nullptr) continue;  // it is named too
+      objects_[index] = tuple ? PyTuple_GetItem(out_, i) : out_;
+      if (many && !tuple && !own(index, Py_XNewRef(PyList_GetItem(out_, i)))) return false;
+      if (!read_tensor(static_cast<int>(index))) return false;
     }
-    ++given;
+    return true;
   }
-  if (static_cast<Py_ssize_t>(given) == size) return true;
   char what[96];
-  std::snprintf(what, sizeof what, "has %zd tensors, and the call has %zu outputs", size, given);
+  std::snprintf(what, sizeof what, "has %zd tensors, and the call has %u outputs", size,
+                present.count);
   raise_about("shape_mismatch", name(), "out", what, "pass one tensor for each output, in order");
   return false;
 }
@@ -163,46 +195,51 @@ bool Call::allocate(const diecast_output* outputs, std::size_t count) {
     const int index = static_cast<int>(output.index);
     if (objects_[index] != nullptr) continue;
     const Ref shape = shape_of(output);
-    made_[index] =
-        Ref(PyObject_CallFunction(allocate_function, "OsO", like, output.dtype, shape.get()));
-    if (!made_[index]) return false;
-    objects_[index] = made_[index].get();
+    PyObject* const made =
+        PyObject_CallFunction(allocate_function, "OsO", like, output.dtype, shape.get());
+    if (!own(static_cast<std::size_t>(index), made)) return false;
     if (!read_tensor(index)) return false;
   }
   return true;
 }
 
-bool Call::read_given(bool& names_outputs) {
-  for (std::size_t i = 0; i < op_.info->tensor_count; ++i) {
-    if (objects_[i] == nullptr) continue;
-    if (!read_tensor(static_cast<int>(i))) return false;
-    names_outputs |= op_.info->tensors[i].role == DIECAST_OUTPUT;
-  }
+void Call::give(int index, PyObject* object) {
+  if (object == Py_None) return;
+  objects_[index] = object;
+  given_bits_ |= std::uint32_t{1} << index;
+}
+
+bool Call::read_given() {
+  for (std::uint32_t rest = given_bits_; rest != 0; rest &= rest - 1)
+    if (!read_tensor(std::countr_zero(rest))) return false;
+  names_outputs_ = (given_bits_ & op_.output_bits) != 0;
   return true;
 }
 
 bool Call::ready(bool allocates) {
-  bool named = false;  // outputs are given by their own names: then all of them are
-  if (!read_given(named)) return false;
-  if (out_ == nullptr && named && !op_.has_scratch) return finish_place();
+  if (!read_given()) return false;
+  if (!op_.has_scratch) {
+    if (out_ == nullptr && names_outputs_) return finish_place();  // then all of them are named
+    const PresentOutputs* const present = out_ == nullptr ? nullptr : present_outputs();
+    if (present != nullptr) return take_outputs(*present) && finish_place();
+  }
   diecast_output expected[kMostTensors];
   std::size_t count = 0;
   if (!expected_outputs(expected, &count)) return false;
-  if (out_ != nullptr && !take_outputs(out_, expected, count)) return false;
+  if (out_ != nullptr && !take_outputs(*keep_present(expected, count))) return false;
   if (allocates && !allocate(expected, count)) return false;
   return finish_place();
 }
 
-PyObject* Call::output_shapes() {
-  bool named = false;
-  if (!read_given(named)) return nullptr;
+PyObject* Call::shapes_of(int role) {
+  if (!read_given()) return nullptr;
   diecast_output expected[kMostTensors];
   std::size_t count = 0;
   if (!expected_outputs(expected, &count)) return nullptr;
   Ref all(PyDict_New());
   for (std::size_t i = 0; all && i < count; ++i) {
     const diecast_op_tensor& tensor = op_.info->tensors[expected[i].index];
-    if (tensor.role != DIECAST_OUTPUT) continue;
+    if (tensor.role != role) continue;
     const Ref shape = shape_of(expected[i]);
     const Ref pair(Py_BuildValue("(sO)", expected[i].dtype, shape.get()));
     if (!pair || PyDict_SetItemString(all.get(), tensor.name, pair.get()) != 0) return nullptr;
@@ -211,6 +248,7 @@ PyObject* Call::output_shapes() {
 }
 
 PyObject* Call::result() {
+  if (returns_out_ && PyTuple_Size(out_) != 1) return Py_NewRef(out_);
   PyObject* outputs[kMostTensors];
   Py_ssize_t count = 0;
   for (std::size_t i = 0; i < op_.info->tensor_count; ++i)

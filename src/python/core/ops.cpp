@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ PyObject* run_plain(const Op& op, Call& call) {
 }
 
 PyObject* call_op(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  const Op& op = *static_cast<const Op*>(PyCapsule_GetPointer(self, "diecast op"));
+  Op& op = *static_cast<Op*>(PyCapsule_GetPointer(self, "diecast op"));
   Call call(op);
   if (!call.parse(arguments, count, names, nullptr) || !call.ready(true)) return nullptr;
   return run_plain(op, call);
@@ -88,9 +89,15 @@ Op* make_op(const diecast_op_info& info) {
     const int role = info.tensors[i].role;
     op->inputs += role == DIECAST_INPUT || role == DIECAST_OPTIONAL_INPUT;
     op->has_scratch |= role == DIECAST_SCRATCH;
+    if (role == DIECAST_OUTPUT) op->output_bits |= std::uint32_t{1} << i;
   }
-  for (std::size_t i = 0; i < info.option_count; ++i)
+  op->defaults.set_defaults(info);
+  for (std::size_t i = 0; i < info.option_count; ++i) {
     op->option_names[i] = PyUnicode_InternFromString(info.options[i].name);
+    std::istringstream words(info.options[i].words);
+    for (std::string word; words >> word;)
+      op->words[i].push_back(Ref(PyUnicode_InternFromString(word.c_str())));
+  }
   return op;
 }
 
@@ -114,8 +121,16 @@ void append(const Ref& list, PyObject* made) {
 
 }  // namespace
 
-const Op* op_by_name(PyObject* name) {
-  for (const Op* op : every_op())
+const char* Op::word(std::size_t option, PyObject* value) const {
+  for (const bool by_text : {false, true})
+    for (const Ref& known : words[option])
+      if (by_text ? PyUnicode_Compare(known.get(), value) == 0 : known.get() == value)
+        return PyUnicode_AsUTF8AndSize(known.get(), nullptr);
+  return PyUnicode_AsUTF8AndSize(value, nullptr);
+}
+
+Op* op_by_name(PyObject* name) {
+  for (Op* op : every_op())
     if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, op->info->name) == 0)
       return op;
   std::uint32_t none = 0;
@@ -124,8 +139,9 @@ const Op* op_by_name(PyObject* name) {
   return nullptr;
 }
 
-PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  const Op* const op = count == 0 ? nullptr : op_by_name(arguments[0]);
+static PyObject* shapes_of(int role, PyObject* const* arguments, Py_ssize_t count,
+                           PyObject* names) {
+  Op* const op = count == 0 ? nullptr : op_by_name(arguments[0]);
   if (op == nullptr) {
     if (count == 0)
       PyErr_SetString(PyExc_TypeError, "output_shapes() needs the op's name, then its tensors");
@@ -133,7 +149,15 @@ PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count,
   }
   Call call(*op);
   if (!call.parse(arguments + 1, count - 1, names, nullptr)) return nullptr;
-  return call.output_shapes();
+  return call.shapes_of(role);
+}
+
+PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return shapes_of(DIECAST_OUTPUT, arguments, count, names);
+}
+
+PyObject* scratch_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return shapes_of(DIECAST_SCRATCH, arguments, count, names);
 }
 
 PyObject* op_table(PyObject*, PyObject*) {

@@ -1,6 +1,8 @@
 // One call of an op: its Python arguments as the structures that the C interface takes.
 #pragma once
 
+#include <vector>
+
 #include "place.h"
 #include "python.h"
 #include "tensor.h"
@@ -8,15 +10,6 @@
 namespace diecast::python {
 
 inline constexpr int kMostTensors = 32, kMostOptions = 32;
-
-// A line of the table, with its names as Python has them. It lives as long as the process.
-struct Op {
-  const diecast_op_info* info = nullptr;
-  PyObject* tensor_names[kMostTensors]{};
-  PyObject* option_names[kMostOptions]{};
-  int inputs = 0;  // tensors that may be given by position: they come first
-  bool has_scratch = false;
-};
 
 // Options of a call or of a prepared op: the fields behind the structure's size.
 struct Options {
@@ -30,24 +23,59 @@ struct Options {
   void set_defaults(const diecast_op_info& info);
 };
 
-// Python: xla_handler() is a capsule of the function by which XLA calls ops on the CPU.
-PyObject* xla_handler(PyObject*, PyObject*);
+// Which outputs a call has follows from the tensors that are given and from its options. The last
+// answers are kept, so that `out=` asks the library once for each.
+struct PresentOutputs {
+  std::uint32_t given = 0;  // a bit for each tensor of the op
+  Options options;
+  std::uint32_t count = 0;
+  std::uint8_t indices[kMostTensors]{};
+};
+
+// A line of the table, with its names as Python has them. It lives as long as the process; Python's
+// lock guards it.
+struct Op {
+  const diecast_op_info* info = nullptr;
+  // Interned, so that a call's names are mostly these very objects.
+  PyObject* tensor_names[kMostTensors]{};
+  PyObject* option_names[kMostOptions]{};
+  std::vector<Ref> words[kMostOptions];  // of an option that is a word
+  Options defaults;
+  int inputs = 0;  // tensors that may be given by position: they come first
+  std::uint32_t output_bits = 0;
+  bool has_scratch = false;
+  PresentOutputs present[8];
+  std::size_t next_present = 0;
+
+  // The text of an option's value: of one of its words, always the same address. Null: an
+  // exception.
+  const char* word(std::size_t option, PyObject* value) const;
+};
+
+// Python: xla_handler(on_cuda) is a capsule of the function by which XLA calls ops, on GPUs or on
+// the CPU.
+PyObject* xla_handler(PyObject*, PyObject* on_cuda);
 // The op of a line of the table; `op` of a handle that is not one: null and an exception.
-const Op* op_by_name(PyObject* name);
+Op* op_by_name(PyObject* name);
 // Python: set_allocate(function) gives diecast._frameworks.allocate.
 PyObject* set_allocate(PyObject*, PyObject* function);
-// Python: output_shapes(op, /, *tensors, **options).
+// Python: output_shapes(op, /, *tensors, **options), and scratch_shapes of the same.
 PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+PyObject* scratch_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // Python: op_table() is the table of ops as tuples, which diecast._table gives names.
 PyObject* op_table(PyObject*, PyObject*);
 
 // A call's arguments while it lasts.
 class Call {
  public:
-  explicit Call(const Op& op) : op_(op) {}
+  explicit Call(Op& op) : op_(op) {
+    for (std::size_t i = 0; i < op.info->tensor_count; ++i)
+      objects_[i] = nullptr, structure_.fields[i] = nullptr;
+  }
   Call(const Call&) = delete;
   ~Call() {
     for (int i = 0; i < read_count_; ++i) read_[i].tensor.~TensorArgument();
+    for (int i = 0; i < made_count_; ++i) Py_DECREF(made_[i]);
   }
   // `fixed`: the options of a prepared op, which the call may not name. False: an exception is set.
   bool parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names, const Options* fixed);
@@ -57,28 +85,35 @@ class Call {
 
   const char* name() const { return op_.info->name; }
   const void* tensors() const { return &structure_; }
-  const Options& options() const { return options_; }
+  const Options& options() const { return *options_; }
   PyObject* runtime() const { return runtime_; }
-  // The outputs by name: a type and a shape each. After parse(); nothing is made or run.
-  PyObject* output_shapes();
+  // What the call has of a role (DIECAST_OUTPUT) by name: a type and a shape each. After parse();
+  // nothing is made or run.
+  PyObject* shapes_of(int role);
   // What the call returns: the one output, or a tuple of those that it has.
   PyObject* result();
 
   Place place;
 
  private:
-  bool take_keyword(PyObject* name, PyObject* value, bool fixed);
+  bool take_keyword(PyObject* name, PyObject* value, bool fixed, bool by_text);
   bool take_option(int index, PyObject* value);
-  bool take_out();
-  bool take_outputs(PyObject* outputs, const diecast_output* expected, std::size_t count);
+  void give(int index, PyObject* object);  // a tensor; None is none
+  const PresentOutputs* present_outputs() const;
+  const PresentOutputs* keep_present(const diecast_output* expected, std::size_t count);
+  bool take_outputs(const PresentOutputs& present);
   bool read_tensor(int index);
-  bool read_given(bool& names_outputs);
+  bool read_given();
+  // Makes a reference the call's own, as a tensor. False: there is none, and an exception is set.
+  bool own(std::size_t index, PyObject* reference);
   bool expected_outputs(diecast_output* outputs, std::size_t* count);
   bool allocate(const diecast_output* outputs, std::size_t count);
 
-  const Op& op_;
-  PyObject* objects_[kMostTensors]{};  // borrowed from the caller or from made_
-  Ref made_[kMostTensors];
+  Op& op_;
+  // The first tensor_count of arrays are set.
+  PyObject* objects_[kMostTensors];  // borrowed from the caller or from made_
+  PyObject* made_[kMostTensors];     // made_count_ references of our own
+  int made_count_ = 0;
   // Those that the call has are made one by one: most have few of an op's tensors.
   union Room {
     Room() {}
@@ -86,13 +121,16 @@ class Call {
     TensorArgument tensor;
   } read_[kMostTensors];
   int read_count_ = 0;
-  const TensorArgument* given_[kMostTensors]{};
+  const TensorArgument* given_[kMostTensors];  // given_count_ of them
   int given_count_ = 0;
+  std::uint32_t given_bits_ = 0;  // the tensors that are named, not those of `out`
+  bool names_outputs_ = false, returns_out_ = false;
   struct {
     std::size_t size = 0;
-    const diecast_tensor* fields[kMostTensors]{};
+    const diecast_tensor* fields[kMostTensors];
   } structure_;
-  Options options_;
+  Options own_options_;
+  const Options* options_ = nullptr;  // these, or the prepared op's
   PyObject *out_ = nullptr, *device_ = nullptr, *stream_ = nullptr, *runtime_ = nullptr;
 };
 

@@ -1,9 +1,6 @@
 // Prepared ops: prepare(op, ...) makes a function that compiles, loads and waits for nothing.
 #include "prepared.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "handles.h"
 #include "ops.h"
 
@@ -12,15 +9,13 @@ namespace {
 
 // What a prepared op's function stands on; it lives as long as the function.
 struct Prepared {
-  const Op* op = nullptr;
+  Op* op = nullptr;
   diecast_handle handle = 0;
-  Options options;
-  char* words[kMostOptions]{};  // copies of the caller's
+  Options options;  // whose words are the op's own
 };
 
 void end(PyObject* capsule) {
   auto* const prepared = static_cast<Prepared*>(PyCapsule_GetPointer(capsule, "diecast prepared"));
-  for (char* word : prepared->words) std::free(word);
   if (prepared->handle != 0) without_gil([&] { return diecast_close(prepared->handle); });
   delete prepared;
 }
@@ -45,15 +40,6 @@ PyMethodDef run_method = {
     "Runs the prepared op on tensors like those that it was prepared for. It compiles, loads and\n"
     "waits for nothing. Raises subclasses of diecast.Error.\n"};
 
-void keep_words(Prepared& prepared) {
-  for (std::size_t i = 0; i < prepared.op->info->option_count; ++i) {
-    const bool word = prepared.op->info->options[i].kind == DIECAST_WORD;
-    if (!word || prepared.options.fields[i].word == nullptr) continue;
-    prepared.words[i] = strdup(prepared.options.fields[i].word);
-    prepared.options.fields[i].word = prepared.words[i];
-  }
-}
-
 }  // namespace
 
 PyObject* prepare(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -61,7 +47,7 @@ PyObject* prepare(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
     PyErr_SetString(PyExc_TypeError, "prepare() needs the op's name, then its tensors");
     return nullptr;
   }
-  const Op* const op = op_by_name(arguments[0]);
+  Op* const op = op_by_name(arguments[0]);
   if (op == nullptr) return nullptr;
   Call call(*op);
   if (!call.parse(arguments + 1, count - 1, names, nullptr) || !call.ready(false)) return nullptr;
@@ -70,7 +56,6 @@ PyObject* prepare(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
   auto* const prepared = new Prepared;
   prepared->op = op;
   prepared->options = call.options();
-  keep_words(*prepared);
   const Ref self(PyCapsule_New(prepared, "diecast prepared", end));
   if (!self) return nullptr;
   const int code = without_gil([&] {

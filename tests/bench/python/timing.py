@@ -1,0 +1,159 @@
+"""What a call from Python costs the calling thread, beside the same call from C++ and beside other
+ways into native code: python timing.py. It needs torch and a GPU; diecast-bench python runs it.
+
+Each line is a figure in JSON, as the bench shows it: nanoseconds, medians over rounds in which all
+calls take turns in bursts.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import timeit
+
+import torch
+
+import diecast
+import diecast.torch  # registers the operators
+import diecast_bench_calls as bench
+
+BURST, ROUNDS = 200, 200
+ROWS, COLS = 8, 4096  # a step of decoding
+
+
+def own_operators(names):
+    """The same plain call behind operators of torch that do nothing else: define and impl with the
+    arguments of diecast's operator and with these four alone, and custom_op."""
+    library = torch.library.Library("diecast_bench", "DEF")
+    plain = diecast.quantize_nvfp4
+    schema = str(torch.ops.diecast.quantize_nvfp4.out._schema)
+    library.define("same" + schema[schema.index("("):])
+
+    def same(*inputs, **named):
+        plain(*inputs, **named)
+
+    library.impl("same", same, "CUDA")
+    library.define("four(Tensor x, Tensor amax, Tensor(a!) data, Tensor(b!) scale) -> ()")
+
+    def body(x, amax, data, scale):
+        plain(x, amax, out_data=data, out_scale=scale)
+
+    library.impl("four", body, "CUDA")
+
+    @torch.library.custom_op("diecast_bench::custom", mutates_args=("data", "scale"))
+    def custom(x: torch.Tensor, amax: torch.Tensor, data: torch.Tensor, scale: torch.Tensor) -> None:
+        plain(x, amax, out_data=data, out_scale=scale)
+
+    names.update(library=library, same=torch.ops.diecast_bench.same.default,
+                 four=torch.ops.diecast_bench.four.default, custom=custom)
+
+
+def others(names):
+    """Calls of other packages, where they are installed."""
+    calls = {"torch.add(out=)": "add(x, x, out=other)"}
+    try:
+        import tvm_ffi
+        names["nothing"] = tvm_ffi.get_global_func("testing.nop")
+        calls["tvm-ffi, a function of four tensors and an int that does nothing"] = (
+            "nothing(x, amax, data, scale, 1)")
+    except (ImportError, ValueError) as error:
+        print(f"tvm-ffi is not measured: {error}", file=sys.stderr)
+    try:
+        import triton_launch
+        names["launch"] = triton_launch.kernel[(ROWS,)]
+        calls["a Triton launch of four tensors"] = "launch(x, amax, data, scale, 1)"
+    except ImportError as error:
+        print(f"Triton is not measured: {error}", file=sys.stderr)
+    return calls
+
+
+def measured(names, calls):
+    """Nanoseconds of each call in each round, by name; of C++ where a call is a boolean."""
+    tensors = [names[name] for name in ("x", "amax", "data", "scale")]
+
+    def burst(call):
+        if isinstance(call, bool):
+            return bench.in_cpp(*tensors, call, BURST)
+        return timers[call].timeit(BURST) / BURST * 1e9
+
+    timers = {call: timeit.Timer(call, globals=names) for call in calls.values()
+              if not isinstance(call, bool)}
+    times = {name: [] for name in calls}
+    order = list(calls)
+    for turn in range(-10, ROUNDS):
+        for i in range(len(order)):
+            name = order[(i + turn) % len(order)]
+            took = burst(calls[name])
+            torch.cuda.synchronize()
+            if turn >= 0:
+                times[name].append(took)
+    return times
+
+
+def import_milliseconds():
+    """The least of several imports in processes of their own: whatever else runs can only add."""
+    code = ("import time; start = time.perf_counter(); import diecast; "
+            "print(time.perf_counter() - start)")
+    return min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True,
+                                    text=True).stdout) for _ in range(10)) * 1e3
+
+
+def show(what, value, unit="ns", bound=0, detail=""):
+    """A figure and, where we promise one, its bound."""
+    print(json.dumps({"what": what, "value": value, "unit": unit, "bound": bound,
+                      "detail": detail}), flush=True)
+
+
+def main():
+    """Measures, and prints the figures."""
+    x = torch.randn(ROWS, COLS, device="cuda", dtype=torch.bfloat16)
+    amax = torch.ones(1, device="cuda")
+    data, scale = diecast.quantize_nvfp4(x, amax=amax)
+    names = {"x": x, "amax": amax, "data": data, "scale": scale, "out": (data, scale),
+             "other": torch.empty_like(x), "add": torch.add, "read": bench.read,
+             "plain": diecast.quantize_nvfp4, "made": torch.ops.diecast.quantize_nvfp4.default,
+             "operator": torch.ops.diecast.quantize_nvfp4.out,
+             "prepared": diecast.prepare("quantize_nvfp4", x, amax=amax)}
+    own_operators(names)
+    names["empty"], names["uint8"] = torch.empty, torch.uint8
+    calls = {
+        "C++, plain": False, "C++, prepared": True, "reading four tensors and the stream":
+        "read(x, amax, data, scale)",
+        "plain": "plain(x, amax, out=out)", "plain, outputs by name":
+        "plain(x, amax, out_data=data, out_scale=scale)",
+        "prepared": "prepared(x, amax, out=out)", "prepared, outputs by name":
+        "prepared(x, amax, out_data=data, out_scale=scale)",
+        "operator": "operator(x, amax, out_data=data, out_scale=scale)",
+        "a define + impl op of the same schema around the plain call":
+        "same(x, amax, out_data=data, out_scale=scale)",
+        "a define + impl op of four tensors around the plain call": "four(x, amax, data, scale)",
+        "a custom_op around the plain call": "custom(x, amax, data, scale)",
+        "plain, makes its outputs": "plain(x, amax)", "operator that makes its outputs": "made(x, amax)",
+        "torch.empty": "empty((8, 2048), dtype=uint8, device='cuda')", **others(names)}
+    times = measured(names, calls)
+    ns = {name: statistics.median(rounds) for name, rounds in times.items()}
+
+    def above(name, *bases):
+        return statistics.median(a - sum(base) for a, *base in
+                                 zip(times[name], *(times[base] for base in bases)))
+
+    about = (f"quantize_nvfp4 of {ROWS}x{COLS}, amax given, {torch.cuda.get_device_name()}, "
+             f"torch {torch.__version__}")
+    read = "reading four tensors and the stream"
+    show("a plain call with out= above the C++ plain call", above("plain", "C++, plain"), bound=600,
+         detail=about)
+    show("a prepared call with out= above the C++ prepared op and reading its tensors",
+         above("prepared", "C++, prepared", read), bound=150, detail=about)
+    show("torch.ops.diecast's operator against an empty define + impl op around the same call",
+         statistics.median(a / b for a, b in zip(
+             times["operator"],
+             times["a define + impl op of the same schema around the plain call"])),
+         "x", 1.15, f"{ns['operator']:.0f} ns")
+    show("import diecast", import_milliseconds(), "ms", 30,
+         f"Python {sys.version.split()[0]}")
+    for name, value in ns.items():
+        show(name, value)
+
+
+if __name__ == "__main__":
+    main()
