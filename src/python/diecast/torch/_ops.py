@@ -56,15 +56,12 @@ def _literal(value):
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _place(op, inputs):
-    """Keywords of the plain function for where its tensors are."""
-    if inputs[0].device.type != "cpu":
-        return {}
-    if _computes_on_host:
-        return {"device": "host"}
-    raise ArgumentError("invalid_argument", f"{op.name}: its tensors are on the CPU",
-                        "call diecast.torch.use_host() to compute on this processor, or pass "
-                        "tensors of a GPU")
+def _on_cpu(op):
+    """Raises where operators do not compute CPU tensors."""
+    if not _computes_on_host:
+        raise ArgumentError("invalid_argument", f"{op.name}: its tensors are on the CPU",
+                            "call diecast.torch.use_host() to compute on this processor, or pass "
+                            "tensors of a GPU")
 
 
 def _type(kind):
@@ -83,6 +80,8 @@ def _nothing(device):
 
 def _define(op):
     plain = getattr(_core, op.name)
+    renamed = any(option.name in RENAMED for option in op.options)
+    named = _named if renamed else lambda options: options
     names = (*op.inputs, *op.optional_inputs)
 
     def given(inputs):
@@ -99,26 +98,43 @@ def _define(op):
             return made["out"]
         return tuple(made[name] if name in made else _nothing(device) for name in op.outputs)
 
-    def call(*inputs, **options):
-        made = plain(*inputs, **_named(options), **_place(op, inputs))
+    def finish(made, inputs, options):
         if len(op.outputs) == 1 or len(made) == len(op.outputs):
             return made
         there = dict(zip(_shapes.present(op, given(inputs).keys(), options), made, strict=True))
         device = inputs[0].device
         return tuple(there[name] if name in there else _nothing(device) for name in op.outputs)
 
-    def call_out(*inputs, **options):
-        if all(options.get(name) is None for name in op.outputs):
-            raise ArgumentError("missing_buffer", f"{op.name}.out: no output is given",
-                                f"pass {op.outputs[0]}, or call {op.name}.default")
-        plain(*inputs, **_named(options), **_place(op, inputs))
+    def check_out(options):
+        for name in op.outputs:
+            if options.get(name) is not None:
+                return
+        raise ArgumentError("missing_buffer", f"{op.name}.out: no output is given",
+                            f"pass {op.outputs[0]}, or call {op.name}.default")
 
-    for overload, function, traced in (("default", call, fake),
-                                       ("out", call_out, lambda *_, **__: None)):
+    def call(*inputs, **options):
+        return finish(plain(*inputs, **named(options)), inputs, options)
+
+    def call_on_cpu(*inputs, **options):
+        _on_cpu(op)
+        return finish(plain(*inputs, **named(options), device="host"), inputs, options)
+
+    def call_out(*inputs, **options):
+        check_out(options)
+        plain(*inputs, **named(options))
+
+    def call_out_on_cpu(*inputs, **options):
+        _on_cpu(op)
+        check_out(options)
+        plain(*inputs, **named(options), device="host")
+
+    for overload, on_cuda, on_cpu, traced in (
+            ("default", call, call_on_cpu, fake),
+            ("out", call_out, call_out_on_cpu, lambda *_, **__: None)):
         name = op.name if overload == "default" else f"{op.name}.{overload}"
         _library.define(_schema(op, overload), tags=_tags())
-        for key in ("CPU", "CUDA"):
-            _library.impl(name, function, key)
+        _library.impl(name, on_cpu, "CPU")
+        _library.impl(name, on_cuda, "CUDA")
         _library.impl(name, torch.library.fallthrough_kernel, "Autograd")
         torch.library.register_fake(f"diecast::{name}", traced, lib=_library)
 
