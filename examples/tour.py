@@ -1,12 +1,14 @@
-"""A tour of diecast from Python, on any machine: python examples/tour.py
+"""A tour of diecast from Python, on any machine: python examples/tour.py [PICTURE]
 
-It quantizes drawn numbers in every format, prints what each loses, draws where the error lies, runs a
-kernel template of its own, and shows what the runtime did. Without a GPU it runs on this processor.
+It quantizes drawn numbers in every format, prints and plots what each loses, runs a kernel template
+of its own, and shows what the runtime did. It runs on this processor and needs no GPU. PICTURE, such
+as tour.png, is drawn by matplotlib where that is installed; text shows the same without.
 """
 
 import array
 import os
 import random
+import sys
 
 import diecast
 
@@ -48,6 +50,21 @@ def bar(share, width=40):
     return "#" * max(1, round(share * width))
 
 
+def picture(rows, file):
+    """Draws what each format loses, into a file."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        print("no picture: matplotlib is not installed (pip install matplotlib)")
+        return
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    axes.barh([f"{name}, {bits:.2f} bits" for name, _, bits in rows], [loss for _, loss, _ in rows])
+    axes.invert_yaxis()
+    axes.set_xlabel("error, relative")
+    figure.savefig(file)
+    print(f"drawn into {file}")
+
+
 def main():
     """The tour."""
     print(f"diecast {diecast.__version__} on {diecast.device_info('host')['target']}\n")
@@ -62,6 +79,8 @@ def main():
     worst = max(loss for _, loss, _ in rows)
     for name, loss, bits in rows:
         print(f"  {name:22} {bits:5.2f} bits  {loss:.4f} {bar(loss / worst)}")
+    if len(sys.argv) > 1:
+        picture(rows, sys.argv[1])
 
     data, scale, amax = diecast.quantize_nvfp4(x, **HOST)
     codes = [0] * 8

@@ -1,7 +1,9 @@
-"""What the front page shows in Python runs, without a GPU."""
+"""What the front page shows in Python runs, and the tour, without a GPU."""
 
 import os
 import re
+import subprocess
+import sys
 
 from conftest import ROOT
 
@@ -18,3 +20,11 @@ def test_the_front_pages_lines_run(capsys):
         os.chdir(before)
     shown = capsys.readouterr().out
     assert "times smaller" in shown and "(256, 4096)" in shown
+
+
+def test_the_tour_runs_and_draws_where_it_can(tmp_path):
+    picture = tmp_path / "tour.svg"
+    shown = subprocess.run([sys.executable, ROOT / "examples/tour.py", picture], check=True, text=True,
+                           capture_output=True, env={**os.environ, "MPLBACKEND": "Agg"}).stdout
+    assert "MXFP8_E4M3" in shown and "the runtime: {" in shown
+    assert picture.exists() or "matplotlib is not installed" in shown
