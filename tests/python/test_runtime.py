@@ -1,5 +1,6 @@
 """Runtimes and prepared ops: freezing, events, threads, warming."""
 
+import os
 import sys
 import threading
 
@@ -32,6 +33,28 @@ def test_33_the_second_process_finds_what_the_first_compiled(tmp_path):
         with diecast.Runtime(cache=tmp_path) as runtime:
             counts = runtime.warm("amax IN=f16 @ host")
             assert (counts["wanted"], counts["compiled"]) == (1, compiled)
+
+
+# flashinfer#3556: kernels were stale by a file's time.
+def test_32_34_a_template_that_is_touched_or_moved_is_found(matrix, tmp_path):
+    text, x = SCALE_ROWS.read_text(), matrix(2, 16)
+    for place, compiled in (("a", 1), ("a", 0), ("b", 0)):
+        folder = tmp_path / place
+        folder.mkdir(exist_ok=True)
+        (folder / "scale_rows.cu").write_text(text)
+        os.utime(folder / "scale_rows.cu", (compiled, compiled))
+        with diecast.Runtime(cache=tmp_path / "cache") as runtime:
+            kernel = diecast.kernel(folder / "scale_rows.cu", runtime=runtime)
+            kernel(x, numpy.ones(2, "f4"), THREADS=64, **HOST)
+            assert runtime.counters()["compiled"] == compiled
+
+
+# TransformerEngine#2558: a slow path that nobody notices.
+def test_39_a_trace_names_every_kernel_that_is_taken(matrix, tmp_path):
+    x, trace = matrix(4, 64), tmp_path / "trace.txt"
+    with diecast.Runtime(trace=trace) as runtime:
+        diecast.quantize_nvfp4(x, runtime=runtime, layout="s8x4", **HOST)
+    assert "quantize_nvfp4" in trace.read_text() and "LAYOUT=s8x4" in trace.read_text()
 
 
 # Each thread may be in an event's callback while the other waits for its compile.
