@@ -21,11 +21,13 @@ PyMethodDef methods[] = {
      "What the op would write for tensors like these: a dict of names, each with its type (\"u8\") "
      "and\n"
      "shape. Nothing is computed. Raises what the op would of its inputs and options.\n"},
+    {"scratch_shapes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scratch_shapes)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"set_errors", set_errors, METH_O, nullptr},
     {"set_allocate", set_allocate, METH_O, nullptr},
     {"set_current_stream", set_current_stream, METH_O, nullptr},
     {"set_find_nvrtc", set_find_nvrtc, METH_O, nullptr},
-    {"xla_handler", xla_handler, METH_NOARGS, nullptr},
+    {"xla_handler", xla_handler, METH_O, nullptr},
     {"op_table", op_table, METH_NOARGS, nullptr},
     {"default_runtime_handle", default_runtime_handle, METH_NOARGS, nullptr},
     {"stop_threads", stop_threads, METH_NOARGS, nullptr},

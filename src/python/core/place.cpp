@@ -1,6 +1,7 @@
 // The runtime, device and stream of a call; see place.h.
 #include "place.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -8,7 +9,8 @@ namespace diecast::python {
 namespace {
 
 constexpr int kMostDevices = 64;
-diecast_handle runtime = 0, host = 0, cuda[kMostDevices];
+diecast_handle runtime = 0, host = 0;
+std::atomic<diecast_handle> cuda[kMostDevices];
 PyObject* framework_stream = nullptr;  // _frameworks.current_stream
 PyObject* find_nvrtc = nullptr;        // _frameworks.find_nvrtc
 
@@ -112,6 +114,10 @@ diecast_handle host_device() {
   diecast_handle opened = 0;
   if (diecast_device_open_host(0, &opened) != diecast_ok) return raise_last(), diecast_handle{0};
   return host = opened;
+}
+
+diecast_handle opened_cuda_device(int ordinal) {
+  return ordinal < 0 || ordinal >= kMostDevices ? 0 : cuda[ordinal].load();
 }
 
 diecast_handle cuda_device(int ordinal) {

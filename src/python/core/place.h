@@ -25,6 +25,8 @@ bool place_of(Place& place, PyObject* device, PyObject* stream,
 // The handle of the host device or of a CUDA device, opened once; 0: an exception is set.
 diecast_handle host_device();
 diecast_handle cuda_device(int ordinal);
+// The same where it was opened before; else 0, without an exception. Needs no lock of Python's.
+diecast_handle opened_cuda_device(int ordinal);
 
 // Python: default_runtime_handle(), close_default_runtime() as the process ends,
 // device_handle(device) and set_current_stream(function), which asks a tensor's framework.

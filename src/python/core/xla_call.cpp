@@ -1,9 +1,8 @@
-// JAX's calls of ops: one foreign function of XLA for all of them, on the CPU. Attributes of a
-// call: `op` its name; `fields` which tensor of the table each argument and then each result is;
-// the op's options.
+// JAX's calls of ops: a foreign function of XLA for all of them on the CPU, and one on GPUs.
+// Attributes of a call: `op` its name; `fields` which tensor of the table each argument and then
+// each result is; the op's options. Scratch is among the results.
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +27,20 @@ constexpr Type kTypes[] = {
     {xla::DataType::e5m2, 12, 8}, {xla::DataType::e8m0, 14, 8},
 };
 
-// A tensor of the CPU; of a type that diecast has not, one without a type.
-diecast_tensor tensor_of(const xla::Buffer& buffer) {
+// Where a call's work is done.
+struct CallPlace {
+  bool on_cuda = false;
+  int ordinal = 0;
+  void* stream = nullptr;
+  diecast_handle device = 0;
+};
+
+// Of a type that diecast has not, a tensor without a type.
+diecast_tensor tensor_of(const xla::Buffer& buffer, const CallPlace& place) {
   diecast_tensor out{};
   out.data = buffer.data;
-  out.device_type = 1;
+  out.device_type = place.on_cuda ? 2 : 1;
+  out.device_id = place.ordinal;
   out.ndim = static_cast<std::int32_t>(buffer.rank);
   out.shape = buffer.dims;
   const auto* const known = std::ranges::find(kTypes, buffer.type, &Type::type);
@@ -60,8 +68,6 @@ struct Arguments {
   } structure;
   Options options;
   std::vector<std::string> words;
-  std::vector<std::unique_ptr<std::byte[]>> scratch;
-  std::vector<diecast_output> shapes;  // of scratch
 };
 
 // False: the call's attributes are not those that diecast.jax gives.
@@ -73,7 +79,7 @@ bool read_op(Arguments& to, const xla::Attributes& attributes) {
          diecast_op_describe(number, &to.info) == 0;
 }
 
-bool read_tensors(Arguments& to, const xla::Call& call) {
+bool read_tensors(Arguments& to, const xla::Call& call, const CallPlace& place) {
   const auto* const fields = static_cast<const xla::Array*>(
       attribute(call.attributes, "fields", xla::AttributeType::array));
   const std::int64_t count = call.arguments.count + call.results.count;
@@ -89,7 +95,7 @@ bool read_tensors(Arguments& to, const xla::Call& call) {
     const std::int64_t result = i - call.arguments.count;
     if ((to.info->tensors[field].role >= DIECAST_OUTPUT) != (result >= 0)) return false;
     to.tensors.push_back(
-        tensor_of(result < 0 ? *call.arguments.items[i] : *call.results.items[result]));
+        tensor_of(result < 0 ? *call.arguments.items[i] : *call.results.items[result], place));
     to.structure.fields[field] = &to.tensors.back();
   }
   return true;
@@ -120,33 +126,6 @@ void read_options(Arguments& to, const xla::Attributes& attributes) {
   for (std::size_t i = 0; i < to.info->option_count; ++i) read_option(to, i, attributes);
 }
 
-// Scratch that the call has, as bytes.
-int make_scratch(Arguments& to) {
-  diecast_output outputs[kMostTensors];
-  std::size_t count = 0;
-  const int code = diecast_op_outputs(to.info->number, &to.structure, &to.options, outputs,
-                                      kMostTensors, &count);
-  to.shapes.reserve(count);
-  for (std::size_t i = 0; code == diecast_ok && i < count; ++i) {
-    if (to.info->tensors[outputs[i].index].role != DIECAST_SCRATCH) continue;
-    diecast_output& shape = to.shapes.emplace_back(outputs[i]);
-    const bool floats = std::strcmp(shape.dtype, "f32") == 0;  // else bytes
-    std::int64_t elements = 1;
-    for (int d = 0; d < shape.ndim; ++d) elements *= shape.shape[d];
-    to.scratch.push_back(
-        std::make_unique<std::byte[]>(static_cast<std::size_t>(elements) * (floats ? 4 : 1)));
-    const xla::Buffer buffer{0,
-                             nullptr,
-                             floats ? xla::DataType::f32 : xla::DataType::u8,
-                             to.scratch.back().get(),
-                             shape.ndim,
-                             shape.shape};
-    to.tensors.push_back(tensor_of(buffer));
-    to.structure.fields[shape.index] = &to.tensors.back();
-  }
-  return code;
-}
-
 xla::Error* failed(const xla::Call& call, const std::string& message) {
   xla::ErrorText text{sizeof text, nullptr, message.c_str(), xla::kInvalidArgument};
   return call.api->make_error(&text);
@@ -158,31 +137,58 @@ xla::Error* last_error(const xla::Call& call) {
   return failed(call, std::string(error.what) + "\n  fix: " + error.fix);
 }
 
-xla::Error* run(xla::Call* call) {
-  if (call->extension != nullptr && call->extension->type == xla::kMetadata) {
-    xla::Metadata& metadata = *reinterpret_cast<xla::MetadataExtension*>(call->extension)->metadata;
-    metadata.version.major = xla::kMajor;
-    metadata.version.minor = xla::kMinor;
-    metadata.traits = 0;
-    return nullptr;
-  }
-  if (call->stage != xla::Stage::execute) return nullptr;
+// XLA asks what the handler is, by an extension. False: it does not.
+bool describe(const xla::Call& call, std::uint32_t traits) {
+  if (call.extension == nullptr || call.extension->type != xla::kMetadata) return false;
+  xla::Metadata& metadata = *reinterpret_cast<xla::MetadataExtension*>(call.extension)->metadata;
+  metadata.version.major = xla::kMajor;
+  metadata.version.minor = xla::kMinor;
+  metadata.traits = traits;
+  return true;
+}
+
+xla::Error* run_at(const xla::Call& call, const CallPlace& place) {
   Arguments arguments;
-  if (!read_op(arguments, call->attributes) || !read_tensors(arguments, *call))
-    return failed(*call, "diecast: not a call of diecast.jax\n  fix: call diecast.jax's functions");
-  read_options(arguments, call->attributes);
-  if (make_scratch(arguments) != diecast_ok) return last_error(*call);
-  // Both were opened when diecast.jax was imported, so that nothing of Python is needed here.
-  const int code = diecast_op_call(default_runtime(), host_device(), arguments.info->number,
-                                   &arguments.structure, &arguments.options, nullptr, 0);
-  return code == diecast_ok ? nullptr : last_error(*call);
+  if (!read_op(arguments, call.attributes) || !read_tensors(arguments, call, place))
+    return failed(call, "diecast: not a call of diecast.jax\n  fix: call diecast.jax's functions");
+  read_options(arguments, call.attributes);
+  // It was opened when diecast.jax was imported, so that nothing of Python is needed here.
+  const int code = diecast_op_call(default_runtime(), place.device, arguments.info->number,
+                                   &arguments.structure, &arguments.options, place.stream, 0);
+  return code == diecast_ok ? nullptr : last_error(call);
+}
+
+xla::Error* run_on_host(xla::Call* call) {
+  if (describe(*call, 0) || call->stage != xla::Stage::execute) return nullptr;
+  return run_at(*call, {.device = host_device()});
+}
+
+xla::Error* run_on_cuda(xla::Call* call) {
+  if (describe(*call, xla::kInCommandBuffers) || call->stage != xla::Stage::execute) return nullptr;
+  if (call->api->size < sizeof(xla::Api))
+    return failed(*call,
+                  "diecast: this jaxlib does not say which GPU it works on\n"
+                  "  fix: use jaxlib 0.8 or later");
+  xla::StreamQuestion stream{sizeof stream, nullptr, call->context, nullptr};
+  if (xla::Error* const error = call->api->get_stream(&stream)) return error;
+  xla::OrdinalQuestion ordinal{sizeof ordinal, nullptr, call->context, 0};
+  if (xla::Error* const error = call->api->get_ordinal(&ordinal)) return error;
+  const diecast_handle device = opened_cuda_device(ordinal.ordinal);
+  if (device == 0)
+    return failed(*call,
+                  "diecast: the call was not traced for this GPU\n"
+                  "  fix: trace it in this process, with the GPU among jax.local_devices()");
+  return run_at(*call, {true, ordinal.ordinal, stream.stream, device});
 }
 
 }  // namespace
 
-PyObject* xla_handler(PyObject*, PyObject*) {
-  if (default_runtime() == 0 || host_device() == 0) return nullptr;
-  return PyCapsule_New(reinterpret_cast<void*>(run), nullptr, nullptr);
+PyObject* xla_handler(PyObject*, PyObject* on_cuda) {
+  if (default_runtime() == 0) return nullptr;
+  if (on_cuda == Py_True)
+    return PyCapsule_New(reinterpret_cast<void*>(run_on_cuda), nullptr, nullptr);
+  if (host_device() == 0) return nullptr;
+  return PyCapsule_New(reinterpret_cast<void*>(run_on_host), nullptr, nullptr);
 }
 
 }  // namespace diecast::python

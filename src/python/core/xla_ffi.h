@@ -28,8 +28,9 @@ enum class DataType : std::int32_t {
   e4m3fn = 20,
   e8m0 = 33
 };
-inline constexpr std::int32_t kMetadata = 1;         // of an extension
-inline constexpr std::int32_t kInvalidArgument = 3;  // of an error
+inline constexpr std::int32_t kMetadata = 1;           // of an extension
+inline constexpr std::int32_t kInvalidArgument = 3;    // of an error
+inline constexpr std::uint32_t kInCommandBuffers = 1;  // of a handler: it only launches
 
 struct Extension {
   std::size_t size;
@@ -59,12 +60,29 @@ struct ErrorText {
   const char* message;
   std::int32_t code;
 };
+// What a call on a GPU asks: its stream, and the number of its device.
+struct StreamQuestion {
+  std::size_t size;
+  Extension* extension;
+  void* context;
+  void* stream;
+};
+struct OrdinalQuestion {
+  std::size_t size;
+  Extension* extension;
+  void* context;
+  std::int32_t ordinal;
+};
 struct Api {
   std::size_t size;
   Extension* extension;
   Version version;
   const void* internal;
   Error* (*make_error)(ErrorText*);
+  const void* of_errors_and_handlers[3];
+  Error* (*get_stream)(StreamQuestion*);
+  const void* of_states_memory_and_threads[12];
+  Error* (*get_ordinal)(OrdinalQuestion*);  // jaxlib 0.8 and later
 };
 
 struct Buffer {

@@ -1,14 +1,16 @@
-"""diecast's ops for JAX on the CPU: functions that jax.jit compiles, by a foreign function of XLA.
+"""diecast's ops for JAX: functions that jax.jit compiles, by a foreign function of XLA, on the CPU and
+on NVIDIA's GPUs.
 
     import diecast.jax, jax
     data, scale, amax = jax.jit(diecast.jax.quantize_nvfp4)(x)
 
 Each function takes what the function of diecast of its name takes, without out, device, stream and
-runtime. Kernels are compiled when a call is traced, and faults of types, shapes and options are
-raised there as diecast's errors. Inputs of i64 need jax_enable_x64. There are no gradients.
+runtime. Kernels are compiled when a call is traced, for JAX's default backend, and faults of types,
+shapes and options are raised there as diecast's errors. On a GPU XLA may put calls into CUDA graphs. Inputs of i64 need jax_enable_x64. There are no gradients.
 """
 
 import inspect as _inspect
+import types as _types
 
 import jax as _jax
 import numpy as _numpy
@@ -26,10 +28,28 @@ _ATTRIBUTES = {str: str, bool: bool, int: _numpy.int64, float: _numpy.float64}
 class _StandIn:
     """An array of a shape and type without memory, at an address that nothing reads."""
 
-    def __init__(self, like, place):
+    def __init__(self, like, place, gpu):
         self.dtype = _numpy.dtype(like.dtype)
-        self.__array_interface__ = {"shape": tuple(like.shape), "typestr": self.dtype.str,
-                                    "data": ((place + 1) << 44, False), "version": 3}
+        interface = {"shape": tuple(like.shape), "typestr": self.dtype.str,
+                     "data": ((place + 1) << 44, False), "version": 3}
+        if gpu is None:
+            self.__array_interface__ = interface
+        else:
+            self.__cuda_array_interface__ = interface
+            self.device = _types.SimpleNamespace(id=gpu)
+
+
+def _prepare(op, arrays, options):
+    """Compiles and loads the kernels of a call for the default backend. Returns the scratch that it
+    has: types and shapes by name."""
+    gpus = [None]
+    if _jax.default_backend() in ("gpu", "cuda"):
+        gpus = [device.local_hardware_id for device in _jax.local_devices()]
+    for gpu in gpus:
+        stand_ins = {name: _StandIn(array, i, gpu) for i, (name, array) in enumerate(arrays.items())}
+        place = {"device": "host"} if gpu is None else {"device": gpu, "stream": 0}
+        _core.prepare(op.name, **stand_ins, **options, **place)
+    return _core.scratch_shapes(op.name, **stand_ins, **options)
 
 
 def _result(kind, shape):
@@ -53,14 +73,15 @@ def _function(op):
         if keywords.get("accumulate"):
             raise _ArgumentError("not_supported", f"{op.name}: JAX arrays cannot be accumulated in",
                                  "leave accumulate off")
-        stand_ins = {name: _StandIn(array, i) for i, (name, array) in enumerate(arrays.items())}
-        _core.prepare(op.name, **stand_ins, **keywords, device="host")
-        results = _shapes.outputs(op, arrays, keywords)
+        scratch = _prepare(op, arrays, keywords)
+        outputs = _shapes.outputs(op, arrays, keywords)
+        results = {**outputs, **scratch}
         call = _jax.ffi.ffi_call(_TARGET, [_result(*each) for each in results.values()],
                                  vmap_method="sequential")
         attributes = {name: _ATTRIBUTES[known[name].kind](value) for name, value in keywords.items()}
         places = _numpy.array([fields[name] for name in (*arrays, *results)], _numpy.int64)
         made = call(*arrays.values(), op=op.name, fields=places, **attributes)
+        made = made[:len(outputs)]
         return made[0] if len(made) == 1 else tuple(made)
 
     leaves_out = ("out", "device", "stream", "runtime", *op.outputs)
@@ -73,7 +94,8 @@ def _function(op):
     return function
 
 
-_jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
+_jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(False), platform="cpu")
+_jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(True), platform="CUDA")
 for _op in _OPS.values():
     globals()[_op.name] = _function(_op)
 
