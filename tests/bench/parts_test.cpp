@@ -90,7 +90,7 @@ TEST(Bench, WrongWordsAreErrorsWithAFix) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"cpu"},
        "part: cpu not in {compile,cache,warm,host,gpu,small,inputs,specialization,gemm,launch,"
-       "weights,options}" +
+       "weights,options,python}" +
            takes},
       {{"gpu", "--shap", "16x64"},
        "`diecast-bench` has no option \"--shap\"; did you mean `--shape`?" + takes},

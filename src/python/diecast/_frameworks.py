@@ -18,13 +18,17 @@ _BUFFER = {"f32": "f", "f16": "e", "u8": "B", "i32": "i", "u32": "I", "i64": "q"
            "i8": "b", "u16": "H", "u64": "Q", "e4m3": "B", "e5m2": "B", "e8m0": "B"}
 
 
+_roots = {}  # of types of tensors, of which there are few
+
+
 def _root(tensor):
     """The package that a tensor's type is of, or the one that it extends."""
-    for base in type(tensor).__mro__:
-        root = base.__module__.partition(".")[0]
-        if root in ("torch", "numpy", "cupy", "jax", "jaxlib"):
-            return root
-    return ""
+    kind = type(tensor)
+    if kind not in _roots:
+        roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
+        _roots[kind] = next((root for root in roots
+                             if root in ("torch", "numpy", "cupy", "jax", "jaxlib")), "")
+    return _roots[kind]
 
 
 def _numpy_type(numpy, dtype):
@@ -47,9 +51,8 @@ def allocator(like, dtype):
     a function of a tensor like it and of a shape."""
     root = _root(like)
     if root == "torch":
-        torch = sys.modules["torch"]
-        kind = torch_type(torch, dtype)
-        return lambda like, shape: torch.empty(shape, dtype=kind, device=like.device)
+        kind = torch_type(sys.modules["torch"], dtype)
+        return lambda like, shape: like.new_empty(shape, dtype=kind)
     if root == "numpy":
         numpy = sys.modules["numpy"]
         kind = _numpy_type(numpy, dtype)
