@@ -1,4 +1,5 @@
 // What the driver is asked about a matrix of boxes, and what is refused before.
+#include <diecast/launch/host_device.h>
 #include <diecast/launch/tensor_map.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@ namespace {
 class TensorMapTest : public ::testing::Test {
  protected:
   Result<cuda::TensorMap> map(const MatrixOfBoxes& matrix) {
-    return map_boxes(*cuda_.device(), *cuda_.driver(), matrix);
+    return map_boxes(*cuda_.device(), matrix);
   }
   void* at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
@@ -54,6 +55,14 @@ TEST_F(TensorMapTest, ADriverWithoutIsNamed) {
   ASSERT_FALSE(map);
   EXPECT_EQ(map.error().code, ErrorCode::driver_unavailable);
   EXPECT_NE(map.error().what.find("lacks"), std::string::npos);
+}
+
+TEST_F(TensorMapTest, TheHostHasNone) {
+  const auto host = open_host_device();
+  if (!host) GTEST_SKIP() << host.error().message();
+  const auto map = map_boxes(**host, {DType::bf16, at(0x1000), 8, 64, 64});
+  ASSERT_FALSE(map);
+  EXPECT_EQ(map.error().code, ErrorCode::not_supported);
 }
 
 TEST_F(TensorMapTest, WhatTheDriverSaysIsPassedOn) {

@@ -197,14 +197,18 @@ class EveryPrepared : public GemmByCublasLt {
   void add_linear() {
     const LinearWeight weight{Format::nvfp4, Shape{64, 64}, at_256(2048), at_256(256)};
     const PackedLinear packed{.shape = weight.shape, .data = at_256(2304), .bytes = 2304};
-    const Tensor out = tensor(DType::bf16, 64, 64);
     add<PreparedPackLinear>("PreparedPackLinear", "", {},
                             [=](const auto& op) { return op.run(weight, packed, {}); });
     add<PreparedUnpackLinear>("PreparedUnpackLinear", "", {},
                               [=](const auto& op) { return op.run(packed, weight, {}); });
-    add<PreparedLinear>("PreparedLinear", "", {}, [=, x = x_, factor = floats()](const auto& op) {
-      return op.run(x, packed, factor, out, {}, {});
-    });
+    const auto add_rows = [&](const char* which, std::int64_t rows) {
+      const Tensor some = tensor(DType::bf16, rows, 64), out = tensor(DType::bf16, rows, 64);
+      add<PreparedLinear>("PreparedLinear", which, {}, [=, factor = floats()](const auto& op) {
+        return op.run(some, packed, factor, out, {}, {});
+      });
+    };
+    add_rows("few rows", 8);
+    add_rows("many rows", 300);
   }
 
   const Tensor x_ = tensor(DType::bf16, 64, 64);

@@ -62,6 +62,7 @@ class CudaDevice final : public Device {
   Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
                                void** parameters, Stream stream) override;
   Result<void> in_context(const std::function<Result<void>()>& call) override;
+  const Driver* cuda_driver() const override { return driver_.get(); }
 
  private:
   bool is_current(const CudaCode& code) const;

@@ -20,6 +20,8 @@
 
 namespace diecast {
 
+class Driver;
+
 // A stream of the device. For CUDA it is the caller's CUstream, or null for the legacy default
 // stream; for the host it is always null.
 struct Stream {
@@ -181,6 +183,8 @@ class Device {
   // Runs `call` while the context that work goes to is the calling thread's current one, for
   // libraries that work in the current context. Errors: those of `call` and of finding the context.
   virtual Result<void> in_context(const std::function<Result<void>()>& call) { return call(); }
+  // The driver that a CUDA GPU was opened with; null of the host.
+  virtual const Driver* cuda_driver() const { return nullptr; }
 
  protected:
   static Error not_resident();

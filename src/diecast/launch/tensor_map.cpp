@@ -3,6 +3,7 @@
 #include <diecast/launch/tensor_map.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace diecast {
 namespace {
@@ -27,16 +28,27 @@ Result<void> check(const MatrixOfBoxes& matrix) {
   return {};
 }
 
+// The device's driver, if it can describe boxes.
+Result<const Driver*> driver_of(const Device& device) {
+  const Driver* const driver = device.cuda_driver();
+  if (driver == nullptr)
+    return Error{
+        ErrorCode::not_supported,
+        cat("boxes of a matrix are for bulk copies, which ", device.properties().name, " has not"),
+        "give a CUDA GPU"};
+  if (!driver->cuTensorMapEncodeTiled)
+    return Error{ErrorCode::driver_unavailable,
+                 cat("boxes of a matrix need cuTensorMapEncodeTiled, which ", driver->path(),
+                     " (CUDA ", driver->version_text(), ") lacks"),
+                 "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
+  return driver;
+}
+
 }  // namespace
 
-Result<cuda::TensorMap> map_boxes(Device& device, const Driver& driver,
-                                  const MatrixOfBoxes& matrix) {
+Result<cuda::TensorMap> map_boxes(Device& device, const MatrixOfBoxes& matrix) {
   DIECAST_CHECK(check(matrix));
-  if (!driver.cuTensorMapEncodeTiled)
-    return Error{ErrorCode::driver_unavailable,
-                 cat("boxes of a matrix need cuTensorMapEncodeTiled, which ", driver.path(),
-                     " (CUDA ", driver.version_text(), ") lacks"),
-                 "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
+  DIECAST_TRY(const Driver* const driver, driver_of(device));
   const auto at_least_one = [](std::int64_t extent) {  // the driver takes no 0
     return static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
   };
@@ -45,14 +57,15 @@ Result<cuda::TensorMap> map_boxes(Device& device, const Driver& driver,
   constexpr unsigned kBox[] = {kSide, kSide}, kSteps[] = {1, 1};
   const int type = matrix.dtype == DType::bf16 ? cuda::tensor_map_bf16 : cuda::tensor_map_f16;
   cuda::TensorMap map{};
-  DIECAST_CHECK(device.in_context([&]() -> Result<void> {
-    const cuda::Result result = driver.cuTensorMapEncodeTiled(
+  const auto describe = [&]() -> Result<void> {
+    const cuda::Result result = driver->cuTensorMapEncodeTiled(
         &map, type, 2, const_cast<void*>(matrix.data), extents, strides, kBox, kSteps,
         cuda::interleave_none, cuda::swizzle_128_bytes, cuda::promotion_256_bytes,
         cuda::fill_zeros);
     if (result == cuda::success) return {};
-    return driver.failure(result, "cuTensorMapEncodeTiled", "describing the boxes of a matrix");
-  }));
+    return driver->failure(result, "cuTensorMapEncodeTiled", "describing the boxes of a matrix");
+  };
+  DIECAST_CHECK(device.in_context(std::ref(describe)));  // a copy would take memory
   return map;
 }
 

@@ -19,10 +19,10 @@ struct MatrixOfBoxes {
 
 // Boxes of 64 rows by 64 columns, in shared memory 128 bytes a row, whose pieces of 16 bytes change
 // places by the row, as wgmma reads them: the 128-byte swizzle. What lies outside of the matrix is
-// zero in them. `driver` is the device's. The map holds the address, not the numbers: it stays
-// right while the matrix stays. Errors: invalid_argument where data or rows are not multiples of 16
-// bytes apart, another element type, or an extent below 0; driver_unavailable; driver_error.
-Result<cuda::TensorMap> map_boxes(Device& device, const Driver& driver,
-                                  const MatrixOfBoxes& matrix);
+// zero in them. The map holds the address, not the numbers: it stays right while the matrix stays.
+// Errors: invalid_argument where data or rows are not multiples of 16 bytes apart, another element
+// type, or an extent below 0; not_supported (the device is no CUDA GPU); driver_unavailable (it is
+// too old); driver_error.
+Result<cuda::TensorMap> map_boxes(Device& device, const MatrixOfBoxes& matrix);
 
 }  // namespace diecast

@@ -131,5 +131,36 @@ TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
   }
 }
 
+// On both sides of each boundary of the op's table.
+TEST_F(LinearOnGpu, TheOpGivesARowItsBitsAmongAnyOthers) {
+  constexpr std::int64_t kCols = 200, kDepth = 2112, kRows = 600;
+  const Layer layer(Format::nvfp4, kCols, kDepth, kRows);
+  const DeviceBuffer x(*device_, layer.x.data(), layer.x.size() * 2);
+  const DeviceBuffer packed(*device_, layer.packed.data(), layer.packed.size());
+  const float one = 1.0f;
+  const DeviceBuffer factor(*device_, &one, sizeof one);
+  const PackedLinear weight{.shape = Shape{kCols, kDepth},
+                            .data = packed.data_pointer(),
+                            .bytes = static_cast<std::int64_t>(layer.packed.size())};
+  for (const int split : {1, 2}) {
+    const auto rows_of = [&](std::int64_t rows) {
+      const DeviceBuffer out(*device_, static_cast<std::size_t>(rows * kCols) * 4);
+      const auto made =
+          linear(*test_runtime(),
+                 {.data = x.data_pointer(), .dtype = DType::bf16, .shape = {rows, kDepth}}, weight,
+                 reinterpret_cast<const float*>(factor.data_pointer()),
+                 {.data = out.data_pointer(), .dtype = DType::f32, .shape = {rows, kCols}},
+                 {.split = split, .device = device_});
+      if (!made) ADD_FAILURE() << made.error().message();
+      return out.bytes();
+    };
+    const auto all = rows_of(kRows);
+    for (const std::int64_t rows : {1, 8, 9, 16, 17, 32, 33, 64, 65, 256, 257}) {
+      const auto some = rows_of(rows);
+      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << rows << ", " << split;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace diecast

@@ -61,9 +61,8 @@ class LinearWgmma : public ::testing::Test {
     const DeviceBuffer out(*device_, static_cast<std::size_t>(rows * kCols) * 4);
     bindings.set("IN", "bf16").set("OUT", "f32").set("HAS_BIAS", 0).set("HAS_RESIDUAL", 0);
     const auto one = runtime_->specialize_for(name, bindings, *device_).value();
-    const auto map = map_boxes(*device_, *Driver::shared().value(),
-                               {DType::bf16, x.data_pointer(), rows, kDepth, kDepth})
-                         .value();
+    const auto map =
+        map_boxes(*device_, {DType::bf16, x.data_pointer(), rows, kDepth, kDepth}).value();
     const args::Linear plain{.x = {DType::bf16, x.data_pointer(), kDepth},
                              .packed = tiles_->data_pointer(),
                              .factor = factor_->data_pointer(),

@@ -100,7 +100,7 @@ std::string launch_plain(Kernel& kernel, const args::Linear& of, const MatrixOfB
 
 std::string launch_wgmma(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes& x,
                          const Bindings& tunes) {
-  const auto map = map_boxes(kernel.device(), *Driver::shared().value(), x);
+  const auto map = map_boxes(kernel.device(), x);
   if (!map) return map.error().message();
   return launch_and_wait(kernel,
                          args::LinearWgmma{.x = of.x,

@@ -1,6 +1,7 @@
 // linear: one launch of the kernel that the table has for so many rows.
 #include <diecast/base/text.h>
 #include <diecast/kernel_arguments.h>
+#include <diecast/launch/tensor_map.h>
 #include <diecast/ops/linear/linear.h>
 
 #include <limits>
@@ -77,6 +78,19 @@ KernelArgument argument_of(const std::optional<Tensor>& tensor, DType type) {
   return KernelArgument::tensor(type, tensor ? tensor->data : nullptr);
 }
 
+args::LinearWgmma with_map(const args::Linear& all, const cuda::TensorMap& map) {
+  return {.x = all.x,
+          .packed = all.packed,
+          .factor = all.factor,
+          .bias = all.bias,
+          .residual = all.residual,
+          .out = all.out,
+          .rows = all.rows,
+          .cols = all.cols,
+          .depth = all.depth,
+          .x_map = map};
+}
+
 }  // namespace
 
 int linear_split(std::int64_t rows, std::int64_t cols) {
@@ -109,12 +123,18 @@ std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) c
     return LinearKernel{most_rows, kernel_of(name, *this, std::move(bindings))};
   };
   if (device.cc == 0) return {serve(kAnyRows, kName, {{"M_TILE", 8}})};
-  const LinearKernel any = serve(kAnyRows, kName, {{"M_TILE", 32}});
-  if (device.cc != 90) return {serve(8, kName, {{"M_TILE", 8}}), any};
-  constexpr std::string_view kFew = "linear_few";
+  if (device.cc != 90)
+    return {serve(8, kName, {{"M_TILE", 8}}), serve(kAnyRows, kName, {{"M_TILE", 32}})};
+  // Parts of the depth are thread blocks of their own while tiles of out do not fill the GPU.
+  const std::int64_t apart = split > 1 ? 1 : 0;
+  constexpr std::string_view kFew = "linear_few", kMany = "linear_wgmma";
   return {serve(8, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
           serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 3}}),
-          serve(32, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}), any};
+          serve(32, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}),
+          serve(64, kMany, {{"M_TILE", 64}, {"APART", apart}}),
+          serve(256, kMany, {{"M_TILE", 128}, {"APART", apart}}),
+          split > 1 ? serve(kAnyRows, kMany, {{"M_TILE", 128}})
+                    : serve(kAnyRows, kMany, {{"M_TILE", 256}, {"CLUSTER", 2}})};
 }
 
 std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device) const {
@@ -134,7 +154,7 @@ Result<PreparedLinear> PreparedLinear::prepare(Runtime& runtime,
   PreparedLinear op;
   op.request_ = request;
   for (std::size_t i = 0; i < table.size(); ++i)
-    op.table_.push_back({table[i].most_rows, kernels[i]});
+    op.table_.push_back({table[i].most_rows, kernels[i], table[i].mapped()});
   return op;
 }
 
@@ -156,7 +176,11 @@ Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, co
                                .rows = rows_argument(x),
                                .cols = out.cols(),
                                .depth = x.cols()};
-  return launch_op(kName, *table_[at].kernel, arguments, stream);
+  const Kernel& kernel = *table_[at].kernel;
+  if (!table_[at].mapped) return launch_op(kName, kernel, arguments, stream);
+  DIECAST_TRY(const auto map,
+              map_boxes(kernel.device(), {x.dtype, x.data, x.rows(), x.cols(), x.stride()}));
+  return launch_op(kName, kernel, with_map(arguments, map), stream);
 }
 
 Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weight,

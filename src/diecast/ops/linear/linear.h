@@ -59,6 +59,8 @@ Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weigh
 struct LinearKernel {
   std::int64_t most_rows;
   KernelWanted wanted;
+  // It finds x by a tensor map, which a run asks the driver for.
+  bool mapped() const { return wanted.name == "linear_wgmma"; }
 };
 
 struct LinearRequest {
@@ -101,6 +103,7 @@ class PreparedLinear {
   struct Entry {
     std::int64_t most_rows;
     std::shared_ptr<Kernel> kernel;
+    bool mapped;
   };
   Request request_;
   std::vector<Entry> table_;  // the last one serves any number of rows
