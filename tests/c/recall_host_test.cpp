@@ -73,6 +73,24 @@ class CRecall : public COnHost {
   diecast_quantize_nvfp4_options options_ = diecast_quantize_nvfp4_defaults();
 };
 
+TEST_F(CRecall, ShapesThatCannotBeAreRefusedBehindAGoodCall) {
+  Memory memory(0.1F);
+  repeat(memory);
+  diecast_tensor wrong = *memory.x.get();
+  auto tensors = memory.tensors();
+  tensors.x = &wrong;
+  const auto refused = [&] {
+    return diecast_quantize_nvfp4(runtime_, host_, &tensors, &options_, nullptr) != diecast_ok;
+  };
+  wrong.shape = nullptr;
+  EXPECT_TRUE(refused());
+  std::int64_t largest[] = {INT64_MAX, INT64_MAX};
+  wrong.shape = largest;
+  EXPECT_TRUE(refused());
+  wrong.ndim = INT32_MAX;
+  EXPECT_TRUE(refused());
+}
+
 TEST_F(CRecall, OtherAddressesGiveWhatAFirstCallGives) {
   expect_same([&](Memory& m) { return quantize(m); });
   expect_same([&](Memory& m) {

@@ -50,14 +50,17 @@ char* address_of(const diecast_tensor& tensor) {
 std::size_t form_number(const diecast_op_info& info, const void* tensors) {
   if (!has_fields(tensors, info.tensor_count)) return 0;
   const diecast_tensor* const first = *tensors_in(tensors);
-  if (first == nullptr || first->ndim <= 0 || first->shape == nullptr) return 0;
-  const std::int64_t rows = first->shape[0], cols = first->shape[first->ndim - 1];
-  return static_cast<std::uint64_t>(rows + rows / 8 + cols / 128) % kForms;
+  if (first == nullptr || first->shape == nullptr || first->ndim <= 0 ||
+      first->ndim > kMostDimensions)
+    return 0;
+  const auto rows = static_cast<std::uint64_t>(first->shape[0]);
+  const auto cols = static_cast<std::uint64_t>(first->shape[first->ndim - 1]);
+  return (rows + rows / 8 + cols / 128) % kForms;
 }
 
 bool CallForm::OneTensor::is_like(const diecast_tensor& tensor) const {
   if (type_word(tensor) != type || device_word(tensor) != device ||
-      (tensor.strides != nullptr) != has_strides)
+      (tensor.strides != nullptr) != has_strides || tensor.shape == nullptr)
     return false;
   const auto difference = reinterpret_cast<std::uintptr_t>(address_of(tensor)) ^
                           reinterpret_cast<std::uintptr_t>(address);
@@ -77,7 +80,7 @@ bool CallForm::keep(const diecast_op_info& info, const void* tensors, const void
   for (std::size_t field = 0; field < info.tensor_count; ++field) {
     const diecast_tensor* const given = tensors_in(tensors)[field];
     if (given == nullptr) continue;
-    if (count == kTensors || given->ndim > static_cast<int>(kDimensions)) return false;
+    if (count == kTensors || given->ndim > kMostDimensions) return false;
     const auto extent = check_tensor(*given, {info.name, info.tensors[field].name});
     if (!extent || extent->rows == 0 || extent->width == 0) return false;
     OneTensor& kept = tensors_[count++];

@@ -13,6 +13,8 @@
 
 namespace diecast::c {
 
+inline constexpr int kMostDimensions = 4;  // of a tensor that is kept
+
 // What of a call decides whether it is right, apart from addresses.
 class CallForm {
  public:
@@ -31,13 +33,13 @@ class CallForm {
   int tensor_at(const void* address) const;
 
  private:
-  static constexpr std::size_t kTensors = 8, kDimensions = 4, kOptions = 32, kLetters = 24;
+  static constexpr std::size_t kTensors = 8, kOptions = 32, kLetters = 24;
   struct OneTensor {
     std::size_t field = 0;  // its place in the op's structure
     char* address = nullptr;
     std::int64_t bytes = 0;  // from its first to its last
     std::uint64_t device = 0, type = 0;
-    std::array<std::int64_t, kDimensions> shape{}, strides{};
+    std::array<std::int64_t, kMostDimensions> shape{}, strides{};
     bool has_strides = false, written = false;
 
     bool is_like(const diecast_tensor& tensor) const;
