@@ -147,12 +147,9 @@ Json quantization_config(const Plan& plan) {
 // What another tool has said of the cache of keys and values, whose scales are copied; null:
 // nothing.
 Json kv_cache_scheme(const Json& whole) {
-  for (const Json* level : config_levels(whole)) {
-    for (const std::string_view key : kQuantizationKeys) {
-      const Json* const config = member(*level, key);
-      const Json* const found = config != nullptr ? member(*config, "kv_cache_scheme") : nullptr;
-      if (found != nullptr && found->is_object()) return *found;
-    }
+  for (const auto& [key, config] : quantization_configs(whole)) {
+    const Json* const found = member(*config, "kv_cache_scheme");
+    if (found != nullptr && found->is_object()) return *found;
   }
   return {};
 }

@@ -37,6 +37,8 @@ std::string with_stand_ins(std::string_view text) {
 constexpr std::string_view kTextConfigs[] = {"thinker_config", "text_config", "llm_config",
                                              "language_config"};
 
+constexpr std::string_view kQuantizationKeys[] = {"quantization_config", "compression_config"};
+
 }  // namespace
 
 std::optional<ConfigJson> parse_config(std::string_view text) {
@@ -78,6 +80,17 @@ std::vector<const ConfigJson*> config_levels(const ConfigJson& whole) {
   return out;
 }
 
+std::vector<SaidOfQuantization> quantization_configs(const ConfigJson& whole) {
+  std::vector<SaidOfQuantization> out;
+  for (const ConfigJson* level : config_levels(whole)) {
+    for (const std::string_view key : kQuantizationKeys) {
+      const ConfigJson* const found = member(*level, key);
+      if (found != nullptr && !found->empty()) out.push_back({key, found});
+    }
+  }
+  return out;
+}
+
 bool drop_quantization_configs(ConfigJson& whole) {
   bool changed = false;
   for (const std::string_view key : kQuantizationKeys) {
@@ -97,6 +110,18 @@ const ConfigJson* member(const ConfigJson& json, std::string_view name) {
   if (!json.is_object()) return nullptr;
   const auto found = json.find(name);
   return found == json.end() ? nullptr : &*found;
+}
+
+std::string text_at(const ConfigJson& json, std::string_view name) {
+  const ConfigJson* const found = member(json, name);
+  return found != nullptr && found->is_string() ? found->get<std::string>() : "";
+}
+
+void add_texts(const ConfigJson& json, std::string_view name, std::vector<std::string>& to) {
+  const ConfigJson* const list = member(json, name);
+  if (list == nullptr || !list->is_array()) return;
+  for (const ConfigJson& entry : *list)
+    if (entry.is_string()) to.push_back(entry.get<std::string>());
 }
 
 }  // namespace diecast

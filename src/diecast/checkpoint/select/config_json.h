@@ -26,10 +26,20 @@ std::vector<const ConfigJson*> config_levels(const ConfigJson& whole);
 // null and {} are none.
 bool drop_quantization_configs(ConfigJson& whole);
 
-inline constexpr std::string_view kQuantizationKeys[] = {"quantization_config",
-                                                         "compression_config"};
+struct SaidOfQuantization {
+  std::string_view key;
+  const ConfigJson* config;
+};
+// What a config says of a quantization, in the order of config_levels(). Null and {} say nothing.
+std::vector<SaidOfQuantization> quantization_configs(const ConfigJson& whole);
 
 // The member of that name; null where `json` is no object or has none.
 const ConfigJson* member(const ConfigJson& json, std::string_view name);
+
+// The text of that name; empty where there is none.
+std::string text_at(const ConfigJson& json, std::string_view name);
+
+// Adds the texts in the array of that name, where there is one.
+void add_texts(const ConfigJson& json, std::string_view name, std::vector<std::string>& to);
 
 }  // namespace diecast

@@ -29,8 +29,8 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
 }
 
 bool is_readable(const ConfigJson& config) {
-  const std::string how = text_in({&config}, "quant_method"), format = text_in({&config}, "format");
-  const std::string algorithm = text_in({&config}, "quant_algo");
+  const std::string how = text_at(config, "quant_method"), format = text_at(config, "format");
+  const std::string algorithm = text_at(config, "quant_algo");
   return how == "fp8" || how == "mxfp4" || how == "mxfp8" ||
          (how == "compressed-tensors" &&
           (format == "float-quantized" || format == "mxfp8-quantized" ||
@@ -49,21 +49,16 @@ void read_block_size(const ConfigJson& config, ModelConfig& out) {
   }
 }
 
-// Of null and {} nothing is said.
-std::string quantized_by_key(const std::vector<const ConfigJson*>& levels, ModelConfig& out) {
-  for (const ConfigJson* level : levels) {
-    for (const std::string_view key : kQuantizationKeys) {
-      const ConfigJson* found = member(*level, key);
-      if (found == nullptr || found->empty()) continue;
-      out.readable = is_readable(*found);
-      read_block_size(*found, out);
-      const std::string how = text_in({found}, "quant_method");
-      const std::string format = text_in({found}, "format");
-      return cat(key, ", which says ", how.empty() ? "something else" : quote(how, 40),
-                 format.empty() ? "" : cat(" ", quote(format, 40)));
-    }
-  }
-  return {};
+// Which key says it, and what.
+std::string quantized_by_key(const ConfigJson& whole, ModelConfig& out) {
+  const auto all = quantization_configs(whole);
+  if (all.empty()) return {};
+  const auto& [key, config] = all.front();
+  out.readable = is_readable(*config);
+  read_block_size(*config, out);
+  const std::string how = text_at(*config, "quant_method"), format = text_at(*config, "format");
+  return cat(key, ", which says ", how.empty() ? "something else" : quote(how, 40),
+             format.empty() ? "" : cat(" ", quote(format, 40)));
 }
 
 }  // namespace
@@ -80,7 +75,7 @@ ModelConfig parse_model_config(std::string_view config) {
                                   "decoder_layers", "num_decoder_layers"});
   out.hidden_size = number_in(levels, {"hidden_size", "d_model", "n_embd", "dim"});
   out.vocab_size = number_in(levels, {"vocab_size", "padded_vocab_size"});
-  out.quantized = quantized_by_key(levels, out);
+  out.quantized = quantized_by_key(*whole, out);
   return out;
 }
 

@@ -8,24 +8,12 @@
 namespace diecast {
 namespace {
 
-std::string text_at(const ConfigJson& json, std::string_view key) {
-  const ConfigJson* found = member(json, key);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : "";
-}
-
 Error not_known(const std::string& method, const std::string& algorithm) {
   return {ErrorCode::not_supported,
           cat("the model's config says ", quote(method, 40), " ", quote(algorithm, 40),
               ", of which no rules are known"),
           "give a folder in NVFP4, MXFP8 or MXFP4 that `diecast quantize`, ModelOpt or "
           "compressed-tensors wrote"};
-}
-
-void add_names(const ConfigJson& at, std::string_view key, std::vector<std::string>& to) {
-  const ConfigJson* list = member(at, key);
-  if (list == nullptr || !list->is_array()) return;
-  for (const ConfigJson& entry : *list)
-    if (entry.is_string()) to.push_back(entry.get<std::string>());
 }
 
 std::optional<WeightFormat> format_of(const std::string& algorithm) {
@@ -39,8 +27,8 @@ std::optional<WeightFormat> format_of(const std::string& algorithm) {
 Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   SaidConfig out;
   const std::string algorithm = text_at(at, "quant_algo");
-  add_names(at, "ignore", out.ignore);
-  add_names(at, "exclude_modules", out.ignore);
+  add_texts(at, "ignore", out.ignore);
+  add_texts(at, "exclude_modules", out.ignore);
   out.mixed = algorithm == "MIXED_PRECISION";
   if (!out.mixed) {
     const std::optional<WeightFormat> format = format_of(algorithm);
@@ -62,7 +50,7 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
 Result<SaidConfig> said_by_compressed_tensors(const ConfigJson& config) {
   SaidConfig out;
   out.form.config = EngineConfig::compressed_tensors;
-  add_names(config, "ignore", out.ignore);
+  add_texts(config, "ignore", out.ignore);
   const std::string layout = text_at(config, "format");
   const ConfigJson* const groups = member(config, "config_groups");
   if (groups == nullptr || !groups->is_object() || groups->size() != 1)
@@ -121,22 +109,17 @@ Result<SaidConfig> said_config(const ConfigJson& config) {
   if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
   SaidConfig out;
   out.form = {WeightFormat::mxfp8, EngineConfig::sglang};
-  add_names(config, "modules_to_not_convert", out.ignore);
+  add_texts(config, "modules_to_not_convert", out.ignore);
   return out;
 }
 
 Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text) {
   const std::optional<ConfigJson> whole = parse_config(text);
   if (!whole) return std::optional<SaidConfig>();
-  for (const ConfigJson* level : config_levels(*whole)) {
-    for (const std::string_view key : kQuantizationKeys) {
-      const ConfigJson* found = member(*level, key);
-      if (found == nullptr || found->empty()) continue;
-      DIECAST_TRY(SaidConfig said, said_config(*found));
-      return std::optional(std::move(said));
-    }
-  }
-  return std::optional<SaidConfig>();
+  const auto all = quantization_configs(*whole);
+  if (all.empty()) return std::optional<SaidConfig>();
+  DIECAST_TRY(SaidConfig said, said_config(*all.front().config));
+  return std::optional(std::move(said));
 }
 
 }  // namespace diecast

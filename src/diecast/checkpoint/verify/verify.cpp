@@ -26,11 +26,6 @@ struct Said {
   std::vector<std::string> ignore;
 };
 
-std::string text_at(const ConfigJson& json, std::string_view key) {
-  const ConfigJson* found = member(json, key);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : "";
-}
-
 Result<Said> read_said(const ConfigJson& config) {
   Said out;
   out.any = true;
@@ -44,12 +39,7 @@ Result<Said> read_said(const ConfigJson& config) {
                      ", and the rules of ModelOpt's NVFP4 alone are known"),
                  "give a folder that `diecast quantize` or ModelOpt wrote"};
   }
-  for (const std::string_view key : {"ignore", "exclude_modules"}) {
-    const ConfigJson* list = member(at, key);
-    if (list == nullptr || !list->is_array()) continue;
-    for (const ConfigJson& entry : *list)
-      if (entry.is_string()) out.ignore.push_back(entry.get<std::string>());
-  }
+  for (const std::string_view key : {"ignore", "exclude_modules"}) add_texts(at, key, out.ignore);
   return out;
 }
 
@@ -61,10 +51,8 @@ Result<Said> said_of(const Checkpoint& checkpoint, FileSystem& files) {
     const auto whole = parse_config(file_text(*read));
     if (!whole) continue;
     if (name == kQuantConfig) return read_said(*whole);
-    for (const ConfigJson* level : config_levels(*whole))
-      for (const std::string_view key : kQuantizationKeys)
-        if (const ConfigJson* found = member(*level, key); found != nullptr && !found->empty())
-          return read_said(*found);
+    if (const auto all = quantization_configs(*whole); !all.empty())
+      return read_said(*all.front().config);
   }
   return Said{};
 }
