@@ -120,10 +120,12 @@ struct Binding {
       }
     }
     DIECAST_TRY(auto views, Binding::views(tensors, options, *device));
-    const auto request = Bound::request(views, device->properties());
-    const auto* const known = find_kept<Prepared>(runtime, device.get(), request);
-    if (found_only && known == nullptr) return false;
-    recall(views, tensors, options, *device, runtime_handle, known);
+    if (found_only || Recalls<Bound>) {
+      const auto request = Bound::request(views, device->properties());
+      const auto* const known = find_kept<Prepared>(runtime, device.get(), request);
+      if (found_only && known == nullptr) return false;
+      recall(views, tensors, options, *device, runtime_handle, known);
+    }
     DIECAST_CHECK(Bound::call(runtime, device, views, stream));
     return true;
   }
