@@ -65,6 +65,12 @@ struct LinearResult {
     const f32 x = __fmul_rn(sum, factor);
     return HasBias ? __fadd_rn(x, to_f32(bias[of_bias])) : x;
   }
+  // The element of column `col` before the residual; `second`: of what the gate multiplies.
+  DIECAST_DEVICE f32 element(f32 first, f32 second, i64 col) const {
+    const f32 x = scaled(first, col);
+    if constexpr (Activation == ACTIVATION_none) return x;
+    return activated<Activation>(x, kGated ? scaled(second, cols + col) : 0.0f, alpha, limit);
+  }
   DIECAST_DEVICE void put(i64 row, i64 col, f32 x) const {
     const i64 at = row * cols + col;
     if constexpr (HasResidual) x = __fadd_rn(x, to_f32(residual[at]));
@@ -75,11 +81,11 @@ struct LinearResult {
     if constexpr (kGated) {
       const i64 col = weight_row / 16 * 8 + weight_row % 8;
       if (col >= cols) return;
-      put(row, col, activated<Activation>(scaled(first, col), scaled(second, cols + col), alpha, limit));
+      put(row, col, element(first, second, col));
     } else {
-      if (weight_row < cols) put(row, weight_row, activated<Activation>(scaled(first, weight_row), 0.0f, alpha, limit));
+      if (weight_row < cols) put(row, weight_row, element(first, 0.0f, weight_row));
       weight_row += 8;
-      if (weight_row < cols) put(row, weight_row, activated<Activation>(scaled(second, weight_row), 0.0f, alpha, limit));
+      if (weight_row < cols) put(row, weight_row, element(second, 0.0f, weight_row));
     }
   }
 };

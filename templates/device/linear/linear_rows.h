@@ -61,9 +61,7 @@ struct LinearRows {
     whole ? y.template store<true>(result.out + at, 8) : y.template store<false>(result.out + at, left);
   }
   DIECAST_DEVICE f32 element(f32 first, f32 second, i64 col, f32 before) const {
-    f32 x = result.scaled(first, col);
-    if constexpr (Activation != ACTIVATION_none)
-      x = activated<Activation>(x, Result::kGated ? result.scaled(second, result.cols + col) : 0.0f, result.alpha, result.limit);
+    const f32 x = result.element(first, second, col);
     return HasResidual ? __fadd_rn(x, before) : x;
   }
 };

@@ -3,6 +3,7 @@
 #include <diecast/diecast.h>
 #include <diecast/kernel_arguments.h>
 #include <diecast/launch/tensor_map.h>
+#include <diecast/ops/linear/with_map.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -72,14 +73,11 @@ class LinearWgmma : public ::testing::Test {
                              .rows = rows,
                              .cols = kCols,
                              .depth = kDepth};
-    const args::LinearWgmma with_map{plain.x,        plain.packed, plain.factor, plain.bias,
-                                     plain.residual, plain.out,    plain.rows,   plain.cols,
-                                     plain.depth,    map};
     const auto kernel = runtime_->preload(one, device_).value();
     if (name == "linear")
       kernel->launch(plain.in_order(), {}).value();
     else
-      kernel->launch(with_map.in_order(), {}).value();
+      kernel->launch(with_map(plain, map).in_order(), {}).value();
     EXPECT_TRUE(out.guards_are_whole());
     return out.bytes();
   }

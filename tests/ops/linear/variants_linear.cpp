@@ -1,6 +1,7 @@
 // The runners of linear.cu, linear_few.cu and linear_wgmma.cu. On the host sums have the
 // reference's bits, on a GPU they are within what tensor cores may be from them.
 #include <diecast/launch/tensor_map.h>
+#include <diecast/ops/linear/with_map.h>
 #include <diecast/ops/reference/linear.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/packed_linear.h>
@@ -82,38 +83,16 @@ std::string result_difference(const reference::Linear& of, const std::vector<std
   return "";
 }
 
-template <class Arguments>
+// linear_few takes what linear takes.
 std::string launch_plain(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes&,
                          const Bindings& tunes) {
-  return launch_and_wait(kernel,
-                         Arguments{.x = of.x,
-                                   .packed = of.packed,
-                                   .factor = of.factor,
-                                   .bias = of.bias,
-                                   .residual = of.residual,
-                                   .out = of.out,
-                                   .rows = of.rows,
-                                   .cols = of.cols,
-                                   .depth = of.depth},
-                         tunes);
+  return launch_and_wait(kernel, of, tunes);
 }
 
 std::string launch_wgmma(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes& x,
                          const Bindings& tunes) {
   const auto map = map_boxes(kernel.device(), x);
-  if (!map) return map.error().message();
-  return launch_and_wait(kernel,
-                         args::LinearWgmma{.x = of.x,
-                                           .packed = of.packed,
-                                           .factor = of.factor,
-                                           .bias = of.bias,
-                                           .residual = of.residual,
-                                           .out = of.out,
-                                           .rows = of.rows,
-                                           .cols = of.cols,
-                                           .depth = of.depth,
-                                           .x_map = *map},
-                         tunes);
+  return map ? launch_and_wait(kernel, with_map(of, *map), tunes) : map.error().message();
 }
 
 template <auto& Launch>
@@ -164,8 +143,8 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   return result_difference(of, out.bytes(), out_type, s.target().is_host());
 }
 
-const RunnerFor<args::Linear> linear_runner{linear_difference<launch_plain<args::Linear>>};
-const RunnerFor<args::LinearFew> few_runner{linear_difference<launch_plain<args::LinearFew>>};
+const RunnerFor<args::Linear> linear_runner{linear_difference<launch_plain>};
+const RunnerFor<args::LinearFew> few_runner{linear_difference<launch_plain>};
 const RunnerFor<args::LinearWgmma> wgmma_runner{linear_difference<launch_wgmma>};
 
 }  // namespace

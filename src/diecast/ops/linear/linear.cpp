@@ -3,6 +3,7 @@
 #include <diecast/kernel_arguments.h>
 #include <diecast/launch/tensor_map.h>
 #include <diecast/ops/linear/linear.h>
+#include <diecast/ops/linear/with_map.h>
 
 #include <limits>
 
@@ -74,21 +75,14 @@ Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const f
                "pass the weight's global scale in device memory, 1 where it has none"};
 }
 
-KernelArgument argument_of(const std::optional<Tensor>& tensor, DType type) {
-  return KernelArgument::tensor(type, tensor ? tensor->data : nullptr);
+std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table) {
+  std::vector<KernelWanted> out;
+  for (const LinearKernel& one : table) out.push_back(one.wanted);
+  return out;
 }
 
-args::LinearWgmma with_map(const args::Linear& all, const cuda::TensorMap& map) {
-  return {.x = all.x,
-          .packed = all.packed,
-          .factor = all.factor,
-          .bias = all.bias,
-          .residual = all.residual,
-          .out = all.out,
-          .rows = all.rows,
-          .cols = all.cols,
-          .depth = all.depth,
-          .x_map = map};
+KernelArgument argument_of(const std::optional<Tensor>& tensor, DType type) {
+  return KernelArgument::tensor(type, tensor ? tensor->data : nullptr);
 }
 
 }  // namespace
@@ -96,7 +90,7 @@ args::LinearWgmma with_map(const args::Linear& all, const cuda::TensorMap& map) 
 int linear_split(std::int64_t rows, std::int64_t cols) {
   // A thread block takes 64 rows of a part: parts until there are enough for the multiprocessors of
   // an H100, none shorter than 32 tiles.
-  constexpr std::int64_t kSide = 64, kBlocks = 224, kTiles = 32;
+  constexpr std::int64_t kSide = PackedLinear::kSide, kBlocks = 224, kTiles = 32;
   int split = 1;
   while (split < 8 && ceil_div(rows, kSide) * split < kBlocks &&
          ceil_div(cols, kSide) >= 2 * split * kTiles)
@@ -138,9 +132,7 @@ std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) c
 }
 
 std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device) const {
-  std::vector<KernelWanted> out;
-  for (LinearKernel& one : table(device)) out.push_back(std::move(one.wanted));
-  return out;
+  return kernels_of(table(device));
 }
 
 Result<PreparedLinear> PreparedLinear::prepare(Runtime& runtime,
@@ -149,8 +141,7 @@ Result<PreparedLinear> PreparedLinear::prepare(Runtime& runtime,
   DIECAST_CHECK(check_device(device));
   DIECAST_CHECK(check_values(request));
   const auto table = request.table(device->properties());
-  DIECAST_TRY(const auto kernels,
-              preload_all_for(runtime, device, request.kernels(device->properties())));
+  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, kernels_of(table)));
   PreparedLinear op;
   op.request_ = request;
   for (std::size_t i = 0; i < table.size(); ++i)

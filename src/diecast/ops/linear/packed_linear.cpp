@@ -5,8 +5,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::int64_t kSide = 64;  // rows and columns of a tile
-
 // A weight's format and shape.
 Result<void> check_kind(std::string_view op, Format format, const Shape& shape) {
   if (!is_four_bit(format) || !is_value(format)) {

@@ -35,6 +35,7 @@ struct LinearWeight {
 // Packed weights. All but the address is a plain value that is to be kept beside the bytes.
 struct PackedLinear {
   static constexpr std::uint16_t kVersion = 1;  // of the layout
+  static constexpr std::int64_t kSide = 64;     // rows and columns of a tile
 
   std::uint16_t version = kVersion;
   Format format = Format::nvfp4;
