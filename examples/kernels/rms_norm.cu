@@ -32,7 +32,7 @@ DIECAST_KERNEL {
       load_piece<IN, kWhole>(sums + at, cols - at, 0, more);
       for (int i = 0; i < kPiece<IN>; ++i) values[i] = to_f32(from_f32<IN>(values[i] + more[i]));
     };
-    HeldPieces<IN, THREADS, HELD> pieces(load);
+    HeldPieces<IN, THREADS, kWhole ? HELD : 1> pieces(load);  // addresses of single elements take the registers
     f32 squares = 0;
     pieces.each(cols, load, [&](i64 at, f32* values, bool) {
       if constexpr (HAS_RESIDUAL) store_piece<IN, kWhole>(sums + at, cols - at, values);

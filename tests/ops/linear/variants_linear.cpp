@@ -42,7 +42,7 @@ reference::CheckpointWeight drawn_weight(Format format, std::int64_t rows, std::
 }
 
 // How far an element may be from the reference: what tensor cores round otherwise than the host,
-// carried through the activation.
+// carried through the activation. A residual adds nothing to it, however small it makes the sum.
 double tolerance(const reference::Linear& of, std::int64_t row, std::int64_t col, bool host) {
   double magnitude = 0;
   for (std::int64_t half = 0; half < (is_gated(of.activation) ? 2 : 1); ++half) {
@@ -53,7 +53,7 @@ double tolerance(const reference::Linear& of, std::int64_t row, std::int64_t col
     magnitude += sum * of.factor;
   }
   const double sums = host ? 0.0 : magnitude * static_cast<double>(of.depth / 16 + 12) * 0x1p-22;
-  const double value = std::abs(double{reference::linear_element(of, row, col)});
+  const double value = std::abs(double{reference::linear_activated(of, row, col)});
   switch (of.activation) {
     case reference::Activation::none:
       return sums;

@@ -67,8 +67,9 @@ DIECAST_DEVICE diecast::Vector<Bytes> load_words(const void* from) {
 // not read.
 template <class IN, bool Whole, int Count = kPiece<IN>>
 DIECAST_DEVICE void load_piece(const IN* from, i64 left, f32 pad, f32* to) {
+  const int count = static_cast<int>(left < Count ? left : Count);
   DIECAST_UNROLL
-  for (int i = 0; i < Count; ++i) to[i] = !Whole && i < left ? diecast::to_f32(from[i]) : pad;
+  for (int i = 0; i < Count; ++i) to[i] = !Whole && i < count ? diecast::to_f32(from[i]) : pad;
   if constexpr (Whole) {
     if (left <= 0) return;
     const auto v = load_words<Count * static_cast<int>(sizeof(IN))>(from);
@@ -87,9 +88,10 @@ DIECAST_DEVICE void store_piece(IN* to, i64 left, const f32* from) {
     for (int i = 0; i < Count / kOfWord<IN>; ++i) v.words[i] = word_of<IN>(from + i * kOfWord<IN>);
     diecast::store_streaming<sizeof v>(to, v);
   } else {
+    const int count = static_cast<int>(left < Count ? left : Count);
     DIECAST_UNROLL
     for (int i = 0; i < Count; ++i)
-      if (i < left) to[i] = diecast::from_f32<IN>(from[i]);
+      if (i < count) to[i] = diecast::from_f32<IN>(from[i]);
   }
 }
 

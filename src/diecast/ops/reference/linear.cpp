@@ -19,19 +19,6 @@ float scaled(const Linear& of, std::int64_t row, std::int64_t weight_row) {
   return of.bias.empty() ? x : x + of.bias[static_cast<std::size_t>(weight_row)];
 }
 
-float activated(const Linear& of, std::int64_t row, std::int64_t col) {
-  const float first = scaled(of, row, col);
-  if (of.activation == Activation::relu2) return first < 0 ? 0.0f : first * first;
-  if (!is_gated(of.activation)) return first;
-  const float second = scaled(of, row, of.cols + col);
-  if (of.activation == Activation::silu_and_mul)
-    return static_cast<float>(double{first} * sigmoid(double{first})) * second;
-  const float gate = limited(first, -INFINITY, of.limit);
-  const float up = limited(second, -of.limit, of.limit);
-  const float open = static_cast<float>(sigmoid(double{of.alpha * gate}));
-  return (up + 1.0f) * (gate * open);
-}
-
 }  // namespace
 
 bool is_gated(Activation activation) {
@@ -56,8 +43,21 @@ float linear_sum(const Linear& of, std::int64_t row, std::int64_t weight_row) {
   return total;
 }
 
+float linear_activated(const Linear& of, std::int64_t row, std::int64_t col) {
+  const float first = scaled(of, row, col);
+  if (of.activation == Activation::relu2) return first < 0 ? 0.0f : first * first;
+  if (!is_gated(of.activation)) return first;
+  const float second = scaled(of, row, of.cols + col);
+  if (of.activation == Activation::silu_and_mul)
+    return static_cast<float>(double{first} * sigmoid(double{first})) * second;
+  const float gate = limited(first, -INFINITY, of.limit);
+  const float up = limited(second, -of.limit, of.limit);
+  const float open = static_cast<float>(sigmoid(double{of.alpha * gate}));
+  return (up + 1.0f) * (gate * open);
+}
+
 float linear_element(const Linear& of, std::int64_t row, std::int64_t col) {
-  const float x = activated(of, row, col);
+  const float x = linear_activated(of, row, col);
   const auto at = static_cast<std::size_t>(row * of.cols + col);
   return of.residual.empty() ? x : x + of.residual[at];
 }

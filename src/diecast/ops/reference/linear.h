@@ -27,8 +27,10 @@ struct Linear {
 
 // The sum of a row of x and a row of the weights, before anything is made of it.
 float linear_sum(const Linear& of, std::int64_t row, std::int64_t weight_row);
-// Element (row, col) before it is rounded to its type. Sigmoids are those of the C library, in f64,
-// so gated activations are within a few units in the last place of the kernels'.
+// What the activation makes of them. Sigmoids are those of the C library, in f64, so gated
+// activations are within a few units in the last place of the kernels'.
+float linear_activated(const Linear& of, std::int64_t row, std::int64_t col);
+// Element (row, col), with its residual, before it is rounded to its type.
 float linear_element(const Linear& of, std::int64_t row, std::int64_t col);
 
 }  // namespace diecast::reference
