@@ -207,8 +207,9 @@ for label in "${labels[@]}"; do
 done
 [ $part = all ] || finish
 
-# Once more without CUDA, under the sanitizers.
+# Once more without CUDA, under the sanitizers, with the kernels that were compiled above.
 unset DIECAST_TEST_VARIANTS
+export DIECAST_TEST_CACHE=$run/test-cache
 real_nvrtc=${DIECAST_NVRTC:-}
 export DIECAST_NVRTC=$builds/hidden/libnvrtc.so DIECAST_LIBCUDA=$builds/hidden/libcuda.so
 run_label "$run" gpu "gpu, CUDA hidden"

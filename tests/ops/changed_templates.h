@@ -15,6 +15,7 @@
 #include "how_many.h"
 #include "ops/covering.h"
 #include "ops/host_device_test.h"
+#include "ops/test_runtime.h"
 #include "ops/variants.h"
 #include "temporary_directory.h"
 
@@ -24,12 +25,11 @@ class ChangedTemplates : public HostDeviceTest {
  protected:
   // The built-in templates, or those that DIECAST_TEMPLATE_DIR names.
   ChangedTemplates() {
-    options_ = RuntimeOptions::from_environment();
+    options_ = test_options();
     std::string from = options_.template_directory;
     if (from.empty()) from = DIECAST_SOURCE_DIR "/templates";
     std::filesystem::copy(from, folder_.path(), std::filesystem::copy_options::recursive);
     options_.template_directory = folder_.path();
-    options_.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
   }
 
   // The first place where `text` stands in a file of the folder or of a family's.

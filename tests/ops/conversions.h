@@ -13,6 +13,7 @@
 
 #include "how_many.h"
 #include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
 
 namespace diecast::variants {
 
@@ -74,11 +75,7 @@ inline std::string conversion_name(const ::testing::TestParamInfo<Conversion>& i
 inline void expect_conversion_equal(const std::shared_ptr<Device>& device,
                                     const Conversion& conversion) {
   const bool all = testing::exhaustive();
-  // A runtime of its own: the other tests' has the built-in templates alone.
-  RuntimeOptions options = RuntimeOptions::from_environment();
-  options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-  const auto runtime = Runtime::create(std::move(options)).value();
-  runtime->add(DIECAST_SOURCE_DIR "/tests/ops/conversions.cu").value();
+  const auto runtime = test_runtime_with("conversions.cu");
   Bindings bindings;
   bindings.set("TO", std::string(conversion.to)).set("FORM", std::string(conversion.form));
   const auto one = runtime->specialize_for("conversions", bindings, *device).value();

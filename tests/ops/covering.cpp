@@ -144,8 +144,10 @@ std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target
                                       Covered everyday) {
   auto space = tmpl.space(target).value();
   if (testing::exhaustive()) return space;
-  if (!all_variants())
-    return covering_set_of(tmpl, space, testing::kSanitized ? Covered::values : everyday);
+  // What a sanitizer watches is among what the build without one compiled for all pairs.
+  if (!all_variants() && testing::kSanitized)
+    return covering_set_of(tmpl, covering_set_of(tmpl, space), Covered::values);
+  if (!all_variants()) return covering_set_of(tmpl, space, everyday);
   if (space.size() <= kLargestProduct) return space;
   auto wanted = covering_set_of(tmpl, space);
   std::ranges::copy_if(space, std::back_inserter(wanted),

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
 
 namespace diecast::variants {
 namespace {
@@ -14,11 +15,10 @@ namespace {
 class OnGpu {
  public:
   OnGpu()
-      : runtime_(without_cache()),
+      : runtime_(test_runtime_with("reciprocals.cu")),
         device_(runtime_->default_device().value()),
         x_(*device_, 4),
         out_(*device_, 4) {
-    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/reciprocals.cu").value();
     const auto one = runtime_->specialize_for("reciprocals", {}, *device_).value();
     kernel_ = runtime_->preload(one, device_).value();
   }
@@ -42,13 +42,6 @@ class OnGpu {
   }
 
  private:
-  // A runtime of its own: the other tests' has the built-in templates alone.
-  static std::shared_ptr<Runtime> without_cache() {
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = "off";
-    return Runtime::create(std::move(options)).value();
-  }
-
   std::shared_ptr<Runtime> runtime_;
   std::shared_ptr<Device> device_;
   DeviceBuffer x_, out_;

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
 
 namespace diecast::variants {
 
@@ -21,11 +22,7 @@ inline constexpr std::int64_t kTieBlocks = 1024;
 class TieBlocks {
  public:
   explicit TieBlocks(std::shared_ptr<Device> device) : device_(std::move(device)) {
-    // A runtime of its own: the other tests' has the built-in templates alone.
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    runtime_ = Runtime::create(std::move(options)).value();
-    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/tie_blocks.cu").value();
+    runtime_ = test_runtime_with("tie_blocks.cu");
     const auto one = runtime_->specialize_for("tie_blocks", Bindings(), *device_);
     kernel_ = runtime_->preload(one.value(), device_).value();
   }

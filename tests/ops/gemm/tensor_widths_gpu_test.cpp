@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -57,10 +58,7 @@ class TensorWidths : public ::testing::Test {
     if (!device) GTEST_SKIP() << device.error().message();
     device_ = *device;
     if (device_->properties().cc != 90) GTEST_SKIP() << "wgmma is of compute capability 9.0";
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    runtime_ = Runtime::create(std::move(options)).value();
-    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/gemm/tensor_widths.cu").value();
+    runtime_ = test_runtime_with("gemm/tensor_widths.cu");
   }
 
   std::vector<std::uint32_t> sums(const Factors& of, int width) {

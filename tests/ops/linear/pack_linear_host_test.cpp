@@ -100,10 +100,7 @@ class DecodePacked : public PackLinear,
  protected:
   // The weights * 2^-7 of the packed bytes, [rows of whole tiles, 64].
   Octets decoded(Octets bytes, Format format, DType type) {
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    const auto runtime = Runtime::create(std::move(options)).value();
-    runtime->add(DIECAST_SOURCE_DIR "/tests/ops/linear/decode_packed.cu").value();
+    const auto runtime = test_runtime_with("linear/decode_packed.cu");
     Bindings bindings;
     bindings.set("FORMAT", std::string(word(format))).set("IN", Value::of(type));
     const auto one = runtime->specialize_for("decode_packed", bindings, *device_).value();

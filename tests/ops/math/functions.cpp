@@ -11,6 +11,8 @@
 #include <random>
 #include <thread>
 
+#include "ops/test_runtime.h"
+
 namespace diecast::math_test {
 namespace {
 
@@ -92,11 +94,7 @@ std::vector<std::uint32_t> exponents(std::size_t count, DType type) {
 
 Functions::Functions(std::shared_ptr<Device> device, DType type, bool fast)
     : device_(std::move(device)), type_(type) {
-  // A runtime of its own: the other tests' has the built-in templates alone.
-  RuntimeOptions options = RuntimeOptions::from_environment();
-  options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-  runtime_ = Runtime::create(std::move(options)).value();
-  runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/math/functions.cu").value();
+  runtime_ = test_runtime_with("math/functions.cu");
   const Bindings bindings = Bindings().set("T", type).set("FAST", Value::boolean(fast));
   const auto one = runtime_->specialize_for("functions", bindings, *device_).value();
   kernel_ = runtime_->preload(one, device_).value();

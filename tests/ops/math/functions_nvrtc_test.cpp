@@ -8,10 +8,9 @@ namespace diecast::math_test {
 namespace {
 
 TEST(MathCompiles, WithoutAWarningOrASpill) {
-  const auto runtime = new_test_runtime();
+  const auto runtime = test_runtime_with("math/functions.cu");
   const auto compiler = runtime->compiler(Target::parse("sm_80").value());
   if (!compiler) GTEST_SKIP() << compiler.error().message();
-  runtime->add(DIECAST_SOURCE_DIR "/tests/ops/math/functions.cu").value();
   for (const char* spelling :
        {"T=f32 FAST=0 @ sm_80", "T=f16 FAST=1 @ sm_80", "T=bf16 FAST=0 @ sm_90a",
         "T=f32 FAST=1 @ sm_90a", "T=f32 FAST=0 @ sm_100a", "T=f32 FAST=0 @ sm_120a"}) {

@@ -47,10 +47,7 @@ TEST(Nvfp4Globals, EqualTheProcessorsOnGpu) {
   const auto found = test_runtime()->default_device();
   if (!found) GTEST_SKIP() << found.error().message();
   const std::shared_ptr<Device> device = *found;
-  RuntimeOptions options = RuntimeOptions::from_environment();
-  options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-  const auto runtime = Runtime::create(std::move(options)).value();
-  runtime->add(DIECAST_SOURCE_DIR "/tests/ops/nvfp4_globals.cu").value();
+  const auto runtime = test_runtime_with("nvfp4_globals.cu");
   const auto one = runtime->specialize_for("nvfp4_globals", Bindings{}, *device).value();
   const auto kernel = runtime->preload(one, device).value();
 

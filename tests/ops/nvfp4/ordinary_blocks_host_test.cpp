@@ -10,6 +10,7 @@
 #include <random>
 
 #include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -21,11 +22,7 @@ constexpr std::int64_t kPairsOfBlocks = 1024;
 class OrdinaryBlocks : public ::testing::TestWithParam<const char*> {
  protected:
   OrdinaryBlocks() : device_(open_host_device({}).value()) {
-    // A runtime of its own: the other tests' has the built-in templates alone.
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    runtime_ = Runtime::create(std::move(options)).value();
-    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/ordinary_blocks.cu").value();
+    runtime_ = test_runtime_with("ordinary_blocks.cu");
   }
 
   // Of how many pairs not both blocks were ordinary.

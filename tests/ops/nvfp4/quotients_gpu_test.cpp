@@ -41,11 +41,7 @@ class Quotients {
   Quotients(const std::shared_ptr<Device>& device, std::size_t most, int divisor = 0,
             bool inverse = false)
       : device_(device), a_(*device, most * 4), b_(*device, most * 4), out_(*device, most * 4) {
-    // A runtime of its own: the other tests' has the built-in templates alone.
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    runtime_ = Runtime::create(std::move(options)).value();
-    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/quotients.cu").value();
+    runtime_ = test_runtime_with("quotients.cu");
     Bindings bindings;
     bindings.set("DIVISOR", divisor).set("INVERSE", Value::boolean(inverse));
     const auto one = runtime_->specialize_for("quotients", bindings, *device).value();
