@@ -122,10 +122,11 @@ TEST_F(Verify, TellsEachFault) {
       "no no ");
   EXPECT_EQ(
       after([&](TestFile&, Json& c) { c["quantization_config"]["quant_algo"] = "W4A16_NVFP4"; }),
-      "yes yes ");
+      "yes no ")
+      << "SGLang reads no such config";
 }
 
-TEST_F(Verify, KnowsTheRulesOfModelOptsNvfp4Alone) {
+TEST_F(Verify, RefusesAConfigOfWhichNoRulesAreKnown) {
   write_text(model_ + "/config.json", R"({"quantization_config": {"quant_method": "fp8"}})");
   const auto refused = verify_checkpoint(Checkpoint::open(model_).value());
   ASSERT_FALSE(refused);
@@ -138,7 +139,8 @@ TEST_F(Verify, TakesExpertsInOneTensorUnlessTheyHaveBiases) {
     file.tensors["model.layers.2.mlp.experts.down_proj"] = {"U8", {2, 16, 8}, std::string(256, 1)};
     file.tensors["model.layers.2.mlp.experts.down_proj_weight_scale"] = {
         "F8_E4M3", {2, 2, 8}, std::string(32, 8)};
-    file.tensors["model.layers.2.mlp.experts.down_proj_weight_scale_2"] = floats({}, {1.0f});
+    for (const char* part : {"_weight_scale_2", "_input_scale"})
+      file.tensors[cat("model.layers.2.mlp.experts.down_proj", part)] = floats({}, {1.0f});
   };
   EXPECT_EQ(after([&](TestFile& file, Json&) { add_bank(file); }), "yes yes ");
   EXPECT_EQ(verified(small_).quantized, 21u);

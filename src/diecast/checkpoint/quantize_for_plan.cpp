@@ -122,6 +122,11 @@ Result<Plan> plan_quantize_for(std::string_view config, std::span<const NewWeigh
                  cat(kWhat, ": the config says nothing of a quantization"),
                  "give the text of the quantized folder's config.json"};
   }
+  if (said->form.config == EngineConfig::gpt_oss) {
+    return Error{ErrorCode::not_supported,
+                 cat(kWhat, ": the config says gpt-oss's MXFP4, whose experts lie in one tensor"),
+                 "quantize the folder again, or give a config in another form"};
+  }
   DIECAST_TRY(const CheckpointHeader header, header_of(weights));
   QuantizeOptions experts;
   experts.model = parse_model_config(config);

@@ -31,6 +31,7 @@ constexpr auto words_of(EngineConfig) {
 struct StoredForm {
   WeightFormat format = WeightFormat::nvfp4;
   EngineConfig config = EngineConfig::modelopt;
+  bool operator==(const StoredForm&) const = default;
 };
 
 // What is left open is nvfp4, and the config that most engines read the format by; of a gpt-oss

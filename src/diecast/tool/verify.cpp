@@ -67,7 +67,7 @@ void print_verdict(const VerifyReport& report) {
 }
 
 Command add_verify(CLI::App& app) {
-  auto* command = app.add_subcommand("verify", "Would engines load this folder of NVFP4 weights?");
+  auto* command = app.add_subcommand("verify", "Would engines load this folder of quantized weights?");
   auto options = std::make_shared<VerifyArguments>();
   command->add_option("input", options->input, "A model's folder, or the index in it")->required();
   command->add_option("--for", options->engines, "Engines that decide the exit code")

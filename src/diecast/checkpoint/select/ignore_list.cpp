@@ -162,7 +162,8 @@ std::vector<std::string> ignore_patterns(const EngineModules& modules) {
     std::string_view path = text.substr(anywhere ? 2 : 0);
     if (inside) path.remove_suffix(2);
     if (!anywhere) path = free_end(path, modules.quantized);
-    out.push_back(cat("re:(.*\\.)?", escaped(path), inside ? "\\..*" : "$"));
+    const bool bank = path.ends_with("experts");  // engines ask for the experts in it
+    out.push_back(cat("re:(.*\\.)?", escaped(path), inside ? "\\..*" : bank ? "(\\..*)?$" : "$"));
   }
   return out;
 }

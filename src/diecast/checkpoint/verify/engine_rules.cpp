@@ -19,24 +19,9 @@ bool lists(std::span<const std::string> list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
 }
 
-// Of a module that vLLM makes of several it asks for the names of these: all or none.
-Ignored parts_ignored(std::span<const std::string> list, std::string_view module) {
-  constexpr std::string_view kPacked[] = {"qkv_proj", "gate_up_proj", "in_proj_qkvz", "in_proj_ba"};
-  const std::string_view last = last_of(module);
-  const std::string_view parent = module.substr(0, module.size() - last.size());
-  if (std::ranges::find(kPacked, last) == std::end(kPacked)) return Ignored::no;
-  for (const ProjectionFamily& family : kProjectionFamilies) {
-    if (family.fused != last || !family.beside.empty()) continue;
-    const auto count = static_cast<std::size_t>(std::ranges::count_if(
-        family.roles(), [&](std::string_view role) { return lists(list, cat(parent, role)); }));
-    if (count == family.roles().size()) return Ignored::yes;
-    if (count != 0) return Ignored::fails;
-  }
-  return Ignored::no;
-}
-
 Ignored ignored_by_vllm(std::span<const std::string> list, const std::string& module) {
-  const Ignored parts = parts_ignored(list, module);
+  const Ignored parts =
+      parts_ignored(module, [&](const std::string& part) { return lists(list, part); });
   if (parts != Ignored::no) return parts;
   const bool any = std::ranges::any_of(list, [&](const std::string& entry) {
     // An entry is also taken for a part of a name, and one expert for all of its bank.
@@ -61,7 +46,52 @@ Ignored ignored_by_sglang(std::span<const std::string> list, const std::string& 
   return Ignored::no;
 }
 
+constexpr std::string_view kNotOfModelOpt = "takes only NVFP4 and FP8 of ModelOpt's formats";
+constexpr Unread kUnread[] = {
+    {Engine::sglang,
+     {WeightFormat::nvfp4_w4a16, EngineConfig::modelopt},
+     kNotOfModelOpt,
+     "quantize to --format nvfp4, which SGLang runs on weights alone where it must"},
+    {Engine::sglang,
+     {WeightFormat::mxfp8, EngineConfig::modelopt},
+     kNotOfModelOpt,
+     "quantize with --config sglang for it"},
+    {Engine::vllm,
+     {WeightFormat::mxfp8, EngineConfig::sglang},
+     "reads MXFP8 by the names that ModelOpt or compressed-tensors give it",
+     "quantize with --config modelopt for it"},
+    {Engine::sglang,
+     {WeightFormat::mxfp8, EngineConfig::compressed_tensors},
+     "has no MXFP8 of compressed-tensors",
+     "quantize with --config sglang for it"},
+    {Engine::sglang,
+     {WeightFormat::mxfp4, EngineConfig::compressed_tensors},
+     "has no MXFP4 of compressed-tensors",
+     "quantize to --format nvfp4 for it"}};
+
 }  // namespace
+
+Ignored parts_ignored(std::string_view module,
+                      const std::function<bool(const std::string&)>& is_listed) {
+  constexpr std::string_view kPacked[] = {"qkv_proj", "gate_up_proj", "in_proj_qkvz", "in_proj_ba"};
+  const std::string_view last = last_of(module);
+  const std::string_view parent = module.substr(0, module.size() - last.size());
+  if (std::ranges::find(kPacked, last) == std::end(kPacked)) return Ignored::no;
+  for (const ProjectionFamily& family : kProjectionFamilies) {
+    if (family.fused != last || !family.beside.empty()) continue;
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(
+        family.roles(), [&](std::string_view role) { return is_listed(cat(parent, role)); }));
+    if (count == family.roles().size()) return Ignored::yes;
+    if (count != 0) return Ignored::fails;
+  }
+  return Ignored::no;
+}
+
+const Unread* unread(Engine engine, const StoredForm& form) {
+  const auto found = std::ranges::find_if(
+      kUnread, [&](const Unread& each) { return each.engine == engine && each.form == form; });
+  return found == std::end(kUnread) ? nullptr : found;
+}
 
 std::string_view engine_name(Engine engine) { return engine == Engine::vllm ? "vllm" : "sglang"; }
 

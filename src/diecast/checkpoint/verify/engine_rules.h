@@ -1,8 +1,12 @@
-// How two engines match the modules of a ModelOpt config that stay as they are: vLLM 0.32
-// (ModelOptQuantConfigBase.is_layer_excluded) and SGLang (ModelOptFp4Config.is_layer_excluded).
+// Which forms of weights two engines read, and how they match the modules of a ModelOpt config that
+// stay as they are: vLLM 0.32 (ModelOptQuantConfigBase.is_layer_excluded) and SGLang
+// (ModelOptFp4Config.is_layer_excluded).
 #pragma once
 
+#include <diecast/checkpoint/stored_form.h>
+
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,5 +22,18 @@ std::string_view engine_title(Engine engine);
 // fails: the engine stops with an error of its own.
 enum class Ignored : std::uint8_t { no, yes, fails };
 Ignored ignored_by(Engine engine, std::span<const std::string> list, const std::string& module);
+
+// Of a module that engines make of several, as qkv_proj of q_proj, k_proj and v_proj: yes if all of
+// these are listed, fails if some are; no for another module.
+Ignored parts_ignored(std::string_view module,
+                      const std::function<bool(const std::string&)>& is_listed);
+
+// A form that an engine does not read.
+struct Unread {
+  Engine engine = Engine::vllm;
+  StoredForm form;
+  std::string_view why, fix;
+};
+const Unread* unread(Engine engine, const StoredForm& form);  // null: it reads the form
 
 }  // namespace diecast

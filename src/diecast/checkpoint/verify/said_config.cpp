@@ -1,7 +1,8 @@
-// Three dialects of one statement; see said_config.h.
+// Four dialects of one statement; see said_config.h.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/model_config.h>
 #include <diecast/checkpoint/verify/said_config.h>
-#include <regex.h>
 
 #include <algorithm>
 
@@ -47,10 +48,16 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   return out;
 }
 
+void add_patterns(const ConfigJson& config, std::string_view key, SaidConfig& out) {
+  std::vector<std::string> list;
+  add_texts(config, key, list);
+  for (const std::string& entry : list) out.patterns.add(entry);
+}
+
 Result<SaidConfig> said_by_compressed_tensors(const ConfigJson& config) {
   SaidConfig out;
   out.form.config = EngineConfig::compressed_tensors;
-  add_texts(config, "ignore", out.ignore);
+  add_patterns(config, "ignore", out);
   const std::string layout = text_at(config, "format");
   const ConfigJson* const groups = member(config, "config_groups");
   if (groups == nullptr || !groups->is_object() || groups->size() != 1)
@@ -68,37 +75,65 @@ Result<SaidConfig> said_by_compressed_tensors(const ConfigJson& config) {
   return out;
 }
 
-// A match of compressed-tensors' expression at the name's beginning, as Python's re.match. One that
-// POSIX does not know, or that costs more than a name is worth, matches nothing.
-bool begins_with(const std::string& expression, const std::string& name) {
-  constexpr std::size_t kLongest = 1000;
-  if (expression.size() > kLongest || expression.find('{') != expression.npos) return false;
-  regex_t compiled;
-  if (::regcomp(&compiled, expression.c_str(), REG_EXTENDED) != 0) return false;
-  regmatch_t found;
-  const bool matches = ::regexec(&compiled, name.c_str(), 1, &found, 0) == 0 && found.rm_so == 0;
-  ::regfree(&compiled);
-  return matches;
-}
-
-bool is_listed(const std::string& entry, const std::string& module) {
-  constexpr std::string_view kExpression = "re:";
-  return entry.starts_with(kExpression) ? begins_with(entry.substr(kExpression.size()), module)
-                                        : entry == module;
-}
+constexpr std::string_view kBank = ".experts";
 
 }  // namespace
 
+bool SaidConfig::is_listed(const std::string& module) const {
+  if (form.config == EngineConfig::sglang) {
+    constexpr std::string_view kModel = "model.";  // it is asked for with and without
+    return patterns.match(module) || patterns.match(cat(kModel, module)) ||
+           (module.starts_with(kModel) && patterns.match(module.substr(kModel.size())));
+  }
+  if (!module.ends_with(kBank)) return patterns.match(module);
+  constexpr std::string_view kParts[] = {"gate_proj", "up_proj", "down_proj", "w1", "w2", "w3"};
+  return std::ranges::any_of(kParts, [&](std::string_view part) {  // it asks for its first expert
+    return patterns.match(cat(module, ".0.", part));
+  });
+}
+
+// As vLLM looks for them: the module, what it is made of, or what stands in it.
+std::set<WeightFormat> SaidConfig::layers_of(const std::string& module) const {
+  if (const auto found = layers.find(module); found != layers.end()) return {found->second};
+  std::set<WeightFormat> out;
+  const std::size_t parent = module.rfind('.') + 1;
+  for (const ProjectionFamily& family : kProjectionFamilies) {
+    if (family.fused.empty() || family.fused != std::string_view(module).substr(parent)) continue;
+    for (const std::string_view role : family.roles())
+      if (const auto part = layers.find(cat(module.substr(0, parent), role)); part != layers.end())
+        out.insert(part->second);
+  }
+  if (!out.empty()) return out;
+  const auto inside = layers.lower_bound(module + ".");
+  if (inside != layers.end() && inside->first.starts_with(module + ".")) out.insert(inside->second);
+  return out;
+}
+
 Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
-  if (mixed) return layers.contains(module) ? Ignored::no : Ignored::yes;
-  if (form.config == EngineConfig::modelopt) return ignored_by(engine, ignore, module);
-  const auto listed = [&](const std::string& entry) { return is_listed(entry, module); };
-  return std::ranges::any_of(ignore, listed) ? Ignored::yes : Ignored::no;
+  if (form.config == EngineConfig::gpt_oss)  // of which nothing but the experts is quantized
+    return module.ends_with(kBank) ? Ignored::no : Ignored::yes;
+  if (form.config != EngineConfig::modelopt) {
+    if (is_listed(module)) return Ignored::yes;
+    return parts_ignored(module, [&](const std::string& part) { return is_listed(part); });
+  }
+  const Ignored listed = ignored_by(engine, ignore, module);
+  if (!mixed || listed != Ignored::no) return listed;
+  const std::size_t formats = layers_of(module).size();
+  return formats == 0 ? Ignored::yes : formats == 1 ? Ignored::no : Ignored::fails;
 }
 
 std::optional<StoredForm> SaidConfig::form_of(const std::string& module) const {
   if (ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
-  return mixed ? StoredForm{layers.at(module), form.config} : form;
+  return mixed ? StoredForm{*layers_of(module).begin(), form.config} : form;
+}
+
+std::vector<StoredForm> SaidConfig::forms() const {
+  if (!mixed) return {form};
+  std::set<WeightFormat> formats;
+  for (const auto& [module, format] : layers) formats.insert(format);
+  std::vector<StoredForm> out;
+  for (const WeightFormat format : formats) out.push_back({format, form.config});
+  return out;
 }
 
 Result<SaidConfig> said_config(const ConfigJson& config) {
@@ -106,10 +141,13 @@ Result<SaidConfig> said_config(const ConfigJson& config) {
   const std::string method = text_at(config, "quant_method");
   if (method == "modelopt" || method == "modelopt_mixed") return said_by_modelopt(config);
   if (method == "compressed-tensors") return said_by_compressed_tensors(config);
-  if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
   SaidConfig out;
+  out.form = {WeightFormat::mxfp4, EngineConfig::gpt_oss};
+  if (method == "mxfp4") return out;
+  if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
   out.form = {WeightFormat::mxfp8, EngineConfig::sglang};
-  add_texts(config, "modules_to_not_convert", out.ignore);
+  add_patterns(config, "modules_to_not_convert", out);
+  add_patterns(config, "ignored_layers", out);
   return out;
 }
 
@@ -120,6 +158,22 @@ Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text) {
   if (all.empty()) return std::optional<SaidConfig>();
   DIECAST_TRY(SaidConfig said, said_config(*all.front().config));
   return std::optional(std::move(said));
+}
+
+Result<std::optional<SaidConfig>> said_by_folder(const Checkpoint& checkpoint, FileSystem& files) {
+  for (const std::string_view name : {kModelConfig, kQuantConfig}) {
+    const auto read = read_file(files, cat(checkpoint.folder(), "/", name), kConfigLimit);
+    if (!read && read.error().code == ErrorCode::file_not_found) continue;
+    if (!read) return read.error();
+    if (name == kModelConfig) {
+      DIECAST_TRY(auto said, said_by_model_config(file_text(*read)));
+      if (said) return said;
+    } else if (const auto whole = parse_config(file_text(*read))) {
+      DIECAST_TRY(SaidConfig said, said_config(*whole));
+      return std::optional(std::move(said));
+    }
+  }
+  return std::optional<SaidConfig>();
 }
 
 }  // namespace diecast

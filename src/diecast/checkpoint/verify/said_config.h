@@ -1,14 +1,18 @@
 // What a model's config says of the form of each module's weight: ModelOpt's quantization config,
-// compressed-tensors', or the one of SGLang's MXFP8.
+// compressed-tensors', the one of SGLang's MXFP8, or gpt-oss's own.
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/select/config_json.h>
 #include <diecast/checkpoint/stored_form.h>
 #include <diecast/checkpoint/verify/engine_rules.h>
+#include <diecast/checkpoint/verify/name_patterns.h>
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +20,8 @@ namespace diecast {
 
 struct SaidConfig {
   StoredForm form;                  // of what is quantized
-  std::vector<std::string> ignore;  // modules that are not, as the config writes them
+  std::vector<std::string> ignore;  // ModelOpt's: modules that are not, as the config writes them
+  NamePatterns patterns;            // compressed-tensors' and SGLang's list of these
   // Of two formats (MIXED_PRECISION): what each module is. Those that it does not name are not
   // quantized.
   std::map<std::string, WeightFormat> layers;
@@ -26,6 +31,12 @@ struct SaidConfig {
   Ignored ignored(Engine engine, const std::string& module) const;
   // The form of a module's weight; none: it is not quantized. As vLLM reads the config.
   std::optional<StoredForm> form_of(const std::string& module) const;
+  // All that the config names.
+  std::vector<StoredForm> forms() const;
+
+ private:
+  bool is_listed(const std::string& module) const;
+  std::set<WeightFormat> layers_of(const std::string& module) const;
 };
 
 // `config` is a quantization_config, or the text of hf_quant_config.json. Errors: not_supported
@@ -34,5 +45,8 @@ Result<SaidConfig> said_config(const ConfigJson& config);
 
 // What the text of a config.json says; none: nothing of a quantization. Errors: as above.
 Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text);
+
+// What a folder's config.json says, or else its hf_quant_config.json. Errors: io_error too.
+Result<std::optional<SaidConfig>> said_by_folder(const Checkpoint& checkpoint, FileSystem& files);
 
 }  // namespace diecast

@@ -1,5 +1,5 @@
-// Would engines load this folder? What their loaders of ModelOpt's NVFP4 check, and what they get
-// silently wrong, asked of any folder's config and tensors.
+// Would engines load this folder? What their loaders check, and what they get silently wrong, asked
+// of any folder's config and tensors, in every form that `quantize` writes.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -25,7 +25,7 @@ struct VerifyReport {
   bool loads(Engine engine) const;
 };
 
-// Errors: io_error, not_supported (a quantization that is not ModelOpt's NVFP4).
+// Errors: io_error, not_supported (a config of another form).
 Result<VerifyReport> verify_checkpoint(const Checkpoint& checkpoint,
                                        FileSystem& files = system_files());
 
