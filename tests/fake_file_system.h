@@ -24,9 +24,10 @@ struct FileCall {
 };
 
 struct FileFault {
-  int error = 0;         // 0 = no fault, else an errno
-  bool done = false;     // the call is made, and its success is hidden
-  std::size_t size = 0;  // without an error, of read_at and write_at: at most so many bytes
+  int error = 0;      // 0 = no fault, else an errno
+  bool done = false;  // the call is made, and its success is hidden
+  std::size_t size =
+      0;  // without an error, of read_at, write_at, free_space: at most so many bytes
 };
 
 class FakeFileSystem final : public FileSystem {
@@ -108,6 +109,12 @@ class FakeFileSystem final : public FileSystem {
   }
   int reserve(int file, std::uint64_t size) override {
     return call(seen("reserve"), [&] { return system_.reserve(file, size); });
+  }
+  int free_space(int file, std::uint64_t* bytes) override {
+    const FileFault fault = seen("free_space");
+    const int result = fault.error != 0 ? -fault.error : system_.free_space(file, bytes);
+    if (result >= 0) *bytes = cut(*bytes, fault);
+    return result;
   }
   int change_mode(int file, mode_t mode) override {
     return call(seen("change_mode"), [&] { return system_.change_mode(file, mode); });

@@ -155,6 +155,11 @@ int ModelFileSystem::truncate(int file, std::uint64_t size) {
 
 int ModelFileSystem::reserve(int, std::uint64_t) { return count() ? 0 : -EIO; }
 
+int ModelFileSystem::free_space(int, std::uint64_t* bytes) {
+  *bytes = std::uint64_t{1} << 40;
+  return count() ? 0 : -EIO;
+}
+
 int ModelFileSystem::change_mode(int file, mode_t mode) {
   if (!count()) return -EIO;
   node(file)->mode = mode;

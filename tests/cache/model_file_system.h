@@ -43,6 +43,7 @@ class ModelFileSystem final : public FileSystem {
   int sync_all(int file) override;
   int truncate(int file, std::uint64_t size) override;
   int reserve(int file, std::uint64_t size) override;
+  int free_space(int file, std::uint64_t* bytes) override;
   int change_mode(int file, mode_t mode) override;
   int status(int file, struct stat* out) override;
   int status_at(int directory, const char* path, struct stat* out, int flags) override;

@@ -222,6 +222,30 @@ TEST_F(Sharded, WR03_NoFolderIsLeftWhereThereAreNoUnnamedFiles) {
   }
 }
 
+TEST_F(Sharded, TooLittleSpaceIsToldBeforeAnythingIsMade) {
+  const std::string index = write_shards(model_, sample_shards());
+  write_text(model_ + "/config.json", std::string(10000, ' '));
+  constexpr std::size_t kFree = 12000;  // for the config, but not for the weights too
+  FakeFileSystem files([](const FileCall& call) {
+    return FileFault{.size = call.name == "free_space" ? kFree : 0};
+  });
+  const auto refused = quantize(index, small_, sample_options(), files);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::io_error);
+  std::uint64_t needed = 10000;
+  const auto plan = plan_quantize(Checkpoint::open(index).value(), sample_options()).value();
+  for (const SafetensorsHeader& file : plan.outputs) needed += file.file_bytes();
+  EXPECT_NE(refused.error().message().find(cat(needed - kFree, " bytes are missing")),
+            std::string::npos)
+      << refused.error().message();
+  EXPECT_FALSE(std::filesystem::exists(small_));
+  const auto names = files.names();
+  EXPECT_EQ(std::ranges::count(names, "make_directory_at"), 0);
+  EXPECT_EQ(std::ranges::count(names, "reserve"), 0);
+  FakeFileSystem silent(FakeFileSystem::refuse("free_space", ENOSYS));
+  EXPECT_TRUE(quantize(index, small_, sample_options(), silent));
+}
+
 TEST_F(Sharded, APlanOfAnotherCheckpointIsRefused) {
   write_text(in_, encode(sample()));
   const auto one = Checkpoint::open(in_).value();

@@ -29,6 +29,8 @@ class FileSystem {
   virtual int sync_all(int file) = 0;   // fsync; also for directories
   virtual int truncate(int file, std::uint64_t size) = 0;
   virtual int reserve(int file, std::uint64_t size) = 0;  // fallocate: early "no space"
+  // fstatvfs: how many bytes this user may still write where `file` lies.
+  virtual int free_space(int file, std::uint64_t* bytes) = 0;
   virtual int change_mode(int file, mode_t mode) = 0;
   virtual int status(int file, struct stat* out) = 0;
   virtual int status_at(int directory, const char* path, struct stat* out, int flags) = 0;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +101,12 @@ class SystemFiles final : public FileSystem {
   int reserve(int file, std::uint64_t size) override {
     if (is_beyond_limit(size)) return -EFBIG;
     return until_uninterrupted([&] { return ::fallocate(file, 0, 0, static_cast<off_t>(size)); });
+  }
+  int free_space(int file, std::uint64_t* bytes) override {
+    struct statvfs found;
+    const int result = until_uninterrupted([&] { return ::fstatvfs(file, &found); });
+    if (result >= 0) *bytes = std::uint64_t{found.f_bavail} * found.f_frsize;
+    return result;
   }
   int change_mode(int file, mode_t mode) override {
     return until_uninterrupted([&] { return ::fchmod(file, mode); });

@@ -9,6 +9,33 @@
 
 namespace diecast {
 
+// Of all that will be written, before any of it is.
+Result<void> ConvertOutputs::check_space(const Plan& plan, const std::string& output) const {
+  std::uint64_t needed = 0, free = 0;
+  for (const SafetensorsHeader& file : plan.outputs) needed += file.file_bytes();
+  for (const SideFile& file : side_files_.list()) needed += file.bytes();
+  const auto folder_at = [&](const std::string& path) {
+    return Descriptor(*files_, files_->open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0));
+  };
+  std::string path = output;
+  Descriptor folder = folder_at(path);
+  if (!folder) {  // a file, or a folder that is not there yet
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    const std::size_t slash = path.rfind('/');
+    path = slash == path.npos ? "." : path.substr(0, slash + 1);
+    folder = folder_at(path);
+  }
+  if (!folder) return {};  // whoever makes the output says what is wrong
+  const int known = files_->free_space(folder.number(), &free);
+  if (known == -ENOSYS || known == -EOPNOTSUPP) return {};
+  if (known < 0) return file_error("ask for free space in", path, known);
+  if (needed <= free) return {};
+  return Error{ErrorCode::io_error,
+               cat("the output has ", needed, " bytes, and there is room for ", free, " in ",
+                   quote(path, 1000), ": ", needed - free, " bytes are missing"),
+               "free these, or name an output on another file system"};
+}
+
 Result<void> ConvertOutputs::make_folder(const std::string& output) {
   std::string folder = output;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
@@ -89,6 +116,9 @@ Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Pla
   out.overwrite_ = overwrite;
   if (input.in_folder()) {
     DIECAST_TRY(out.side_files_, SideFiles::find(input, plan, files));
+  }
+  DIECAST_CHECK(out.check_space(plan, output));
+  if (input.in_folder()) {
     DIECAST_CHECK(out.make_folder(output));
     if (input.index()) DIECAST_CHECK(out.refuse_finished(out.folder_ + input.index_name(), true));
     DIECAST_TRY(out.staged_, out.side_files_.stage(out.folder_, overwrite, files));

@@ -36,6 +36,7 @@ class ConvertOutputs {
 
  private:
   ConvertOutputs(const Checkpoint& input, FileSystem& files) : input_(&input), files_(&files) {}
+  Result<void> check_space(const Plan& plan, const std::string& output) const;
   Result<void> make_folder(const std::string& output);
   Result<void> refuse_others() const;
   Result<void> refuse_finished(const std::string& path, bool finished) const;

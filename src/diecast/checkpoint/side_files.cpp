@@ -154,7 +154,7 @@ Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, Fil
       left.push_back(cat(quote(name),
                          kind->folder ? " (a folder)" : cat(" (", human_bytes(kind->bytes), ")")));
     else
-      out.list_.push_back({std::move(name), {}, kind->mode});
+      out.list_.push_back({std::move(name), {}, kind->mode, kind->bytes});
   }
   if (!left.empty()) out.notes_.push_back(cat("not taken along: ", join(left, ", ")));
   DIECAST_CHECK(out.adapt(plan, files));

@@ -7,6 +7,7 @@
 #include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/plan.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct SideFile {
   std::string name;
   std::optional<std::string> text;  // none: the input's, to the bit
   mode_t mode = 0777;               // its permissions, at most
+  std::uint64_t size = 0;           // of the input's, in bytes
+  std::uint64_t bytes() const { return text ? text->size() : size; }
 };
 
 // Written, but for its name.
