@@ -12,6 +12,7 @@
 
 #include <diecast/c/abi.h>
 #include <diecast/c/ops.h>
+#include <diecast/c/packed_linear.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -54,6 +54,7 @@ def calls():
                {"direction": "both"})
     yield "quantize_nvfp4", {"x": zeros(32, 32, dtype="f4")}, {"block_scales_alone": True}
     yield from calls_with_codes()
+    yield from calls_of_linear()
 
 
 def calls_with_codes():
@@ -77,6 +78,20 @@ def calls_with_codes():
         b = zeros(5, data.shape[-1])
         yield ("gemm_nvfp4", {"a": data, "a_scale": data, "a_amax": SCALE, "b": b, "b_scale": b,
                               "b_amax": SCALE}, {"dtype": "f16"})
+
+
+def calls_of_linear():
+    for weights, rows, cols in itertools.product((0, 3), (1, 64, 130), (32, 64, 160)):
+        for format, block in (("nvfp4", 16), ("mxfp4", 32)):
+            leading = (weights, rows) if weights else (rows,)
+            weight = {"data": zeros(*leading, cols // 2), "scale": zeros(*leading, cols // block)}
+            for status in (False, True):
+                yield "pack_linear", weight, {"format": format, "status": status}
+            options = {"format": format, "rows": rows, "cols": cols}
+            yield "unpack_linear", {"packed": zeros(0)}, options | {"weights": weights}
+    for x, activation in itertools.product(matrices("f2"), ("none", "silu_and_mul", "relu2")):
+        yield ("linear", {"x": x, "packed": zeros(0), "factor": SCALE},
+               {"rows": 48, "cols": 64, "activation": activation, "dtype": "f32"})
 
 
 def test_shapes_are_the_librarys():

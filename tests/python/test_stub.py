@@ -22,6 +22,6 @@ def test_every_public_name_says_what_it_is():
     for name in diecast.__all__:
         assert (getattr(diecast, name).__doc__ or "").strip(), name
         assert name in (ROOT / "src/python/diecast/__init__.pyi").read_text()
-    for kind in (diecast.Runtime, diecast.Kernel):
+    for kind in (diecast.Runtime, diecast.Kernel, diecast.PackedLinear):
         for name, value in vars(kind).items():
             assert name.startswith("_") or value.__doc__, f"{kind.__name__}.{name}"

@@ -22,6 +22,10 @@ enum class FloatType : std::uint8_t { bf16, f16, f32 };
 constexpr auto words_of(FloatType) {
   return std::to_array<std::string_view>({"bf16", "f16", "f32"});
 }
+enum class PackedFormat : std::uint8_t { nvfp4, mxfp4 };
+constexpr auto words_of(PackedFormat) {
+  return std::to_array<std::string_view>({"nvfp4", "mxfp4"});
+}
 enum class GemmPath : std::uint8_t { own, cublaslt, automatic };
 constexpr auto words_of(GemmPath) {
   return std::to_array<std::string_view>({"own", "cublaslt", "auto"});

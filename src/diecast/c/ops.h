@@ -21,6 +21,7 @@
 #include <diecast/c/ops/fake.h>
 #include <diecast/c/ops/gemm.h>
 #include <diecast/c/ops/groups.h>
+#include <diecast/c/ops/linear.h>
 #include <diecast/c/ops/mx.h>
 #include <diecast/c/ops/nvfp4.h>
 
@@ -47,7 +48,11 @@
   OP(14, quantize_nvfp4_grouped, DIECAST_QUANTIZE_NVFP4_GROUPED,                                \
      "quantize_nvfp4 of each member of a group, in one launch.")                                \
   OP(15, quantize_mx_grouped, DIECAST_QUANTIZE_MX_GROUPED,                                      \
-     "quantize_mx of each member of a group, in one launch.")
+     "quantize_mx of each member of a group, in one launch.")                                   \
+  OP(16, pack_linear, DIECAST_PACK_LINEAR,                                                      \
+     "NVFP4 or MXFP4 weights into the tiles that linear multiplies.")                           \
+  OP(17, unpack_linear, DIECAST_UNPACK_LINEAR, "Packed weights back to a checkpoint's bytes.")  \
+  OP(18, linear, DIECAST_LINEAR, "x times the transpose of a packed weight, and what follows.")
 
 #ifdef __cplusplus
 extern "C" {

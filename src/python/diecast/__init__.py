@@ -20,6 +20,7 @@ _core.set_find_nvrtc(_frameworks.find_nvrtc)
 
 from ._core import output_shapes, prepare  # noqa: E402
 from ._kernel import Kernel, kernel  # noqa: E402
+from ._linear import PackedLinear  # noqa: E402
 from ._runtime import (Runtime, cuda_device_count, device_info, quantize_folder,  # noqa: E402
                        runtime)
 
@@ -28,5 +29,5 @@ for _name in _core.op_names:
     globals()[_name] = getattr(_core, _name)
 
 __all__ = ["ArgumentError", "CompileError", "DtypeError", "Error", "ExecutionError", "Kernel",
-           "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel",
+           "PackedLinear", "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel",
            "output_shapes", "prepare", "quantize_folder", "runtime", *_core.op_names]

@@ -59,6 +59,17 @@ class Kernel:
     def tune(self, sizes: Any, device: Any = ..., save: Any = ..., **fixed: Any) -> Any: ...
     def check(self, reference: Any, *tensors: Any, device: Any = ..., close: Any = ..., **fixed: Any) -> Any: ...
 
+class PackedLinear:
+    def __init__(self, data: Any, *, shape: Any, format: Any = ..., gated: Any = ..., version: Any = ...) -> None: ...
+    @classmethod
+    def pack(cls, data: Any, scale: Any, *, format: Any = ..., gated: Any = ..., out: Any = ..., **place: Any) -> Any: ...
+    def unpack(self, **place: Any) -> Any: ...
+    def linear(self, x: Any, factor: Any, bias: Any = ..., residual: Any = ..., **options: Any) -> Any: ...
+    def description(self) -> Any: ...
+    def state_dict(self) -> Any: ...
+    @classmethod
+    def from_state_dict(cls, state: Any) -> Any: ...
+
 def cuda_device_count() -> Any: ...
 
 def device_info(device: Any = ...) -> Any: ...
@@ -347,6 +358,59 @@ def quantize_mx_grouped(
     profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
     mode: Literal["rceil", "floor", "ceil", "even"] = ...,
     square: bool = ...,
+    device: _Device | None = ...,
+    stream: Any = ...,
+    runtime: _Runtime | None = ...,
+) -> Any: ...
+
+def pack_linear(
+    data: _Tensor,
+    scale: _Tensor,
+    *,
+    out_packed: _Tensor | None = ...,
+    out_status: _Tensor | None = ...,
+    out: _Tensor | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    status: bool = ...,
+    device: _Device | None = ...,
+    stream: Any = ...,
+    runtime: _Runtime | None = ...,
+) -> Any: ...
+
+def unpack_linear(
+    packed: _Tensor,
+    *,
+    out_data: _Tensor | None = ...,
+    out_scale: _Tensor | None = ...,
+    out: Sequence[_Tensor] | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+    device: _Device | None = ...,
+    stream: Any = ...,
+    runtime: _Runtime | None = ...,
+) -> Any: ...
+
+def linear(
+    x: _Tensor,
+    packed: _Tensor,
+    factor: _Tensor,
+    bias: _Tensor | None = ...,
+    residual: _Tensor | None = ...,
+    *,
+    out: _Tensor | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
     device: _Device | None = ...,
     stream: Any = ...,
     runtime: _Runtime | None = ...,

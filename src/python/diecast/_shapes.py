@@ -117,6 +117,26 @@ _GLOBAL = {"amax", "encode", "decode"}
 _GLOBAL_T = {"amax_t", "encode_t", "decode_t"}
 
 
+def _packed(data, format):
+    """Bytes of packed weights: tiles of 64x64 codes and their scales."""
+    *weights, rows, cols = data
+    count = weights[0] if weights else 1
+    return count * _blocks(rows, 64) * _blocks(2 * cols, 64) * (2048 + 4096 // _BLOCK[format])
+
+
+def _unpacked(options):
+    weights = (options["weights"],) if options["weights"] else ()
+    rows, cols, format = options["rows"], options["cols"], options["format"]
+    return {"out_data": ("u8", (*weights, rows, cols // 2)),
+            "out_scale": ("e4m3" if format == "nvfp4" else "e8m0",
+                          (*weights, rows, cols // _BLOCK[format]))}
+
+
+def _linear(shape, options):
+    gated = options["activation"] in ("silu_and_mul", "swiglu_oai")
+    return _with_last(shape, options["rows"] // 2 if gated else options["rows"])
+
+
 def present(op, given, options):
     """Names of the outputs that a call has: `given` is the set of the names of its inputs."""
     absent = set()
@@ -125,6 +145,8 @@ def present(op, given, options):
             absent = {"out_amax", "out_amax_t"}
         elif given & _GLOBAL_T:
             absent = {"out_amax_t"}
+    elif op.name == "pack_linear" and not options.get("status"):
+        absent = {"out_status"}
     direction = options.get("direction", "rowwise") if op.directed else "both"
     return [name for name in op.outputs if name not in absent and
             (direction == "both" or name.endswith("_t") == (direction == "columnwise"))]
@@ -172,4 +194,11 @@ def outputs(op, tensors, options):
         case "transpose_nvfp4":
             whole = _unquantized(shape, "nvfp4", False, 0, options["cols"])
             return _sides(whole, "nvfp4", options, there)
+        case "pack_linear":
+            packed = {"out_packed": ("u8", (_packed(shape, options["format"]),))}
+            return packed | ({"out_status": ("i32", (4,))} if "out_status" in there else {})
+        case "unpack_linear":
+            return _unpacked(options)
+        case "linear":
+            return {"out": (options["dtype"], _linear(shape, options))}
     raise NotImplementedError(f"{op.name} has no shapes in diecast._shapes")

@@ -20,7 +20,7 @@ from ._errors import ArgumentError as _ArgumentError
 from ._table import OPS as _OPS
 
 _TARGET = "diecast"
-_TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8",
+_TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
           "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e8m0": "float8_e8m0fnu"}
 _ATTRIBUTES = {str: str, bool: bool, int: _numpy.int64, float: _numpy.float64}
 

@@ -204,3 +204,40 @@ def quantize_mx_grouped(
     mode: Literal["rceil", "floor", "ceil", "even"] = ...,
     square: bool = ...,
 ) -> tuple[Array, ...]: ...
+
+def pack_linear(
+    data: ArrayLike,
+    scale: ArrayLike,
+    *,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    status: bool = ...,
+) -> tuple[Array, ...]: ...
+
+def unpack_linear(
+    packed: ArrayLike,
+    *,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+) -> tuple[Array, ...]: ...
+
+def linear(
+    x: ArrayLike,
+    packed: ArrayLike,
+    factor: ArrayLike,
+    bias: ArrayLike | None = ...,
+    residual: ArrayLike | None = ...,
+    *,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Array: ...

@@ -45,8 +45,12 @@ from typing import Literal
 
 from torch import Tensor
 
+from .. import PackedLinear as _PackedLinear
 from ._distributed import quantize_master_weights as quantize_master_weights
 from ._tensor import NVFP4Tensor as NVFP4Tensor
+
+class PackedLinear(_PackedLinear):
+    def to(self, device: object) -> PackedLinear: ...
 
 def use_host(on: bool = ...) -> None: ...
 '''
@@ -125,6 +129,8 @@ def _class(kind):
     for name, value in vars(kind).items():
         if isinstance(value, property):
             lines.append(f"    @property\n    def {name}(self) -> int: ...\n")
+        elif isinstance(value, classmethod):
+            lines.append(f"    @classmethod\n{_signature(value.__func__, name, '    ', True)}")
         elif inspect.isfunction(value) and (not name.startswith("_") or name in (
                 "__init__", "__call__", "__enter__", "__exit__")):
             lines.append(_signature(value, name, "    ", True))
@@ -134,7 +140,7 @@ def _class(kind):
 def stub():
     """The text of the stub."""
     parts = [_HEAD]
-    for kind in (diecast.Runtime, diecast.Kernel):
+    for kind in (diecast.Runtime, diecast.Kernel, diecast.PackedLinear):
         parts.append(_class(kind))
     for name in ("cuda_device_count", "device_info", "kernel", "quantize_folder", "runtime"):
         parts.append(_signature(getattr(diecast, name), name))

@@ -26,6 +26,7 @@ def calls():
     data, scale, amax = diecast.quantize_nvfp4(x, device="host")
     square = diecast.quantize_nvfp4(x, square=True, device="host")
     mx = diecast.quantize_mx(x, device="host")
+    packed, weight = diecast.pack_linear(data, scale, device="host"), {"rows": 32, "cols": 64}
     blocks, one = numpy.abs(matrix(32, 4, "float32")) + 0.1, numpy.full(1, 9, "f4")
     offsets, counts = numpy.array([0, 5, 32]), numpy.array([5, 27], "i4")
     yield "quantize_nvfp4", [x], {}
@@ -48,6 +49,9 @@ def calls():
     yield "transpose_nvfp4", list(square), {}
     yield "quantize_nvfp4_grouped", [x, offsets], {}
     yield "quantize_mx_grouped", [x, offsets, counts], {"layout": "linear"}
+    yield "pack_linear", [data, scale], {"status": True}
+    yield "unpack_linear", [packed], weight
+    yield "linear", [x, packed, one], weight
 
 
 CALLS = list(calls())

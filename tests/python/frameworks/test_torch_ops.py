@@ -44,6 +44,8 @@ def calls():
     data, scale, amax = diecast.quantize_nvfp4(x, device="host")
     square = diecast.quantize_nvfp4(x, square=True, device="host")
     mx = diecast.quantize_mx(x, device="host")
+    packed, half = diecast.pack_linear(data, scale, device="host"), matrix(8, 64)
+    weight = {"rows": 32, "cols": 64}
     blocks, one = matrix(32, 4, dtype=torch.float32).abs() + 0.1, torch.full((1,), 9.0)
     offsets, counts = torch.tensor([0, 5, 32]), torch.tensor([5, 27], dtype=torch.int32)
     yield "quantize_nvfp4", (x,), {}
@@ -71,6 +73,12 @@ def calls():
     yield "transpose_nvfp4", square, {}
     yield "quantize_nvfp4_grouped", (x, offsets), {"layout": "linear"}
     yield "quantize_mx_grouped", (x, offsets, counts), {"layout": "linear"}
+    yield "pack_linear", (data, scale), {}
+    yield "pack_linear", (data, scale), {"gated": "halves", "status": True}
+    yield "unpack_linear", (packed,), weight
+    yield "linear", (half, packed, one), weight
+    yield "linear", (half, packed, one, half[0, :32].clone(), half[:, :32].float()), {
+        **weight, "activation": "relu2", "split": 1, "dtype": "f32"}
 
 
 CALLS = list(calls())
@@ -80,7 +88,7 @@ every_call = pytest.mark.parametrize("name, inputs, options", CALLS, ids=NAMES)
 
 def test_every_op_is_called():
     assert {name for name, _, _ in CALLS} == set(OPS) == set(diecast.torch.__all__) - {
-        "NVFP4Tensor", "quantize_master_weights", "use_host"}
+        "NVFP4Tensor", "PackedLinear", "quantize_master_weights", "use_host"}
 
 
 def test_a_schema_is_the_tables():

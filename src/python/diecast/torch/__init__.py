@@ -8,15 +8,17 @@ Each function takes what the function of diecast of its name takes, without devi
 runtime: work goes to torch's current stream. Outputs never require gradients. CPU tensors are
 refused until use_host(). torch.ops.diecast.* are the operators themselves: NAME.default returns every
 output of the op, of which one that the call has not is u8 [0], and NAME.out writes into memory.
-NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together. quantize_master_weights casts weights
+NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together, PackedLinear a packed weight. quantize_master_weights casts weights
 that the ranks of a torch.distributed group share.
 """
 
 import inspect as _inspect
+import types as _types
 
 import torch as _torch
 
 from .. import _core, _shapes
+from .._linear import PackedLinear as _PackedLinear
 from .._table import OPS as _OPS
 from ._ops import RENAMED as _RENAMED
 from ._ops import use_host
@@ -69,6 +71,16 @@ for _op in _OPS.values():
     globals()[_op.name] = _function(_op)
 
 
+class PackedLinear(_PackedLinear):
+    """As diecast.PackedLinear, by operators of torch, which torch.compile keeps in its graph."""
+
+    _ops = _types.SimpleNamespace(
+        **{name: globals()[name] for name in ("pack_linear", "unpack_linear", "linear")})
+
+    def to(self, device):
+        """The same on another device."""
+        return type(self)(self.data.to(device), **self.description())
+
 
 def __getattr__(name):
     """torch.distributed is imported where it is asked for."""
@@ -78,4 +90,4 @@ def __getattr__(name):
     raise AttributeError(f"module 'diecast.torch' has no attribute {name!r}")
 
 
-__all__ = ["NVFP4Tensor", "quantize_master_weights", "use_host", *_OPS]
+__all__ = ["NVFP4Tensor", "PackedLinear", "quantize_master_weights", "use_host", *_OPS]

@@ -4,8 +4,12 @@ from typing import Literal
 
 from torch import Tensor
 
+from .. import PackedLinear as _PackedLinear
 from ._distributed import quantize_master_weights as quantize_master_weights
 from ._tensor import NVFP4Tensor as NVFP4Tensor
+
+class PackedLinear(_PackedLinear):
+    def to(self, device: object) -> PackedLinear: ...
 
 def use_host(on: bool = ...) -> None: ...
 
@@ -242,3 +246,47 @@ def quantize_mx_grouped(
     mode: Literal["rceil", "floor", "ceil", "even"] = ...,
     square: bool = ...,
 ) -> tuple[Tensor, ...]: ...
+
+def pack_linear(
+    data: Tensor,
+    scale: Tensor,
+    *,
+    out_packed: Tensor | None = ...,
+    out_status: Tensor | None = ...,
+    out: Tensor | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    status: bool = ...,
+) -> tuple[Tensor, ...]: ...
+
+def unpack_linear(
+    packed: Tensor,
+    *,
+    out_data: Tensor | None = ...,
+    out_scale: Tensor | None = ...,
+    out: Sequence[Tensor] | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+) -> tuple[Tensor, ...]: ...
+
+def linear(
+    x: Tensor,
+    packed: Tensor,
+    factor: Tensor,
+    bias: Tensor | None = ...,
+    residual: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Tensor: ...

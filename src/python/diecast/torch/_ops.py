@@ -99,7 +99,10 @@ def _define(op):
         return tuple(made[name] if name in made else _nothing(device) for name in op.outputs)
 
     def finish(made, inputs, options):
-        if len(op.outputs) == 1 or len(made) == len(op.outputs):
+        if len(op.outputs) == 1:
+            return made
+        made = made if isinstance(made, tuple) else (made,)
+        if len(made) == len(op.outputs):
             return made
         there = dict(zip(_shapes.present(op, given(inputs).keys(), options), made, strict=True))
         device = inputs[0].device

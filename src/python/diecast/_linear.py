@@ -1,0 +1,59 @@
+"""A packed weight of a linear layer, with what says how its bytes lie."""
+
+from . import _core
+
+
+class PackedLinear:
+    """A weight [N, K] of NVFP4 or MXFP4 in the tiles that `linear` multiplies, or several [weights, N, K].
+
+    data: u8 [bytes]; shape: the weight's; format: "nvfp4" or "mxfp4"; gated: how rows of gate and up lay
+    when it was packed, "none", "halves" or "alternate"; version: of the layout, which `linear` checks.
+    """
+
+    _ops = _core
+
+    def __init__(self, data, *, shape, format="nvfp4", gated="none",
+                 version=_core.packed_linear_version):
+        self.data, self.shape = data, tuple(shape)
+        self.format, self.gated, self.version = format, gated, version
+
+    @classmethod
+    def pack(cls, data, scale, *, format="nvfp4", gated="none", out=None, **place):
+        """Of a checkpoint's codes u8 [.., N, K/2] and linear block scales, in one launch. out: u8 memory
+        for the bytes, so that captured calls of `linear` take the new weight. place: device, stream and
+        runtime, as every op takes them. Raises subclasses of diecast.Error."""
+        packed = cls._ops.pack_linear(data, scale, format=format, gated=gated, out=out, **place)
+        return cls(packed, shape=(*data.shape[:-1], 2 * data.shape[-1]), format=format, gated=gated)
+
+    def unpack(self, **place):
+        """The checkpoint's codes and scales again."""
+        weights = self.shape[0] if len(self.shape) == 3 else 0
+        return self._ops.unpack_linear(self.data, weights=weights, **self._options(), **place)
+
+    def linear(self, x, factor, bias=None, residual=None, **options):
+        """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1]: what
+        diecast.linear gives, whose options are activation, split, dtype, out, device, stream, runtime."""
+        return self._ops.linear(x, self.data, factor, bias, residual, **self._options(), **options)
+
+    def description(self):
+        """All but the bytes, as words and numbers that __init__ takes."""
+        return {"shape": list(self.shape), "format": self.format, "gated": self.gated,
+                "version": self.version}
+
+    def state_dict(self):
+        """A tensor, words and numbers, which torch.save and torch.load(weights_only=True) keep."""
+        return {"data": self.data, **self.description()}
+
+    @classmethod
+    def from_state_dict(cls, state):
+        """Of what state_dict() gave."""
+        return cls(**state)
+
+    def __repr__(self):
+        return (f"PackedLinear(shape={self.shape}, format={self.format!r}, gated={self.gated!r}, "
+                f"version={self.version})")
+
+    def _options(self):
+        rows, cols = self.shape[-2:]
+        return {"format": self.format, "gated": self.gated, "rows": rows, "cols": cols,
+                "version": self.version}

@@ -1,0 +1,176 @@
+// Linear layers through the C interface: the bits of C++, sizes asked first, prepared calls, and
+// a packed weight's value that is checked.
+#include <diecast/launch/host_device.h>
+#include <diecast/ops/linear/linear.h>
+#include <diecast/ops/reference/packed_linear.h>
+
+#include <random>
+
+#include "c/c_fixture.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using testing::COnHost;
+using testing::CTensor;
+using testing::Handle;
+using testing::last_error;
+using Octets = std::vector<std::uint8_t>;
+
+constexpr std::int64_t kRows = 48, kCols = 96, kTokens = 3;
+constexpr int kFloat = 2;  // DLPack's code
+
+class CLinear : public COnHost {
+ protected:
+  CLinear() {
+    std::mt19937 random(5);
+    for (auto& code : codes_) code = static_cast<std::uint8_t>(random());
+    for (auto& scale : scales_) scale = static_cast<std::uint8_t>(1 + random() % 126);
+    for (auto& value : x_) value = static_cast<std::uint16_t>(0x3000 + random() % 0x0C00);  // f16
+    tensors_.size = sizeof tensors_;
+    tensors_.x = x.get(), tensors_.packed = packed.get(), tensors_.factor = factor.get();
+    tensors_.out = out.get();
+  }
+  int pack() {
+    diecast_pack_linear_tensors of{};
+    of.size = sizeof of;
+    of.data = codes.get(), of.scale = scales.get();
+    of.out_packed = packed.get(), of.out_status = status.get();
+    return diecast_pack_linear(runtime_, host_, &of, nullptr, nullptr);
+  }
+  int linear(const diecast_packed_linear& weight) {
+    const diecast_linear_options options = diecast_linear_of(&weight);
+    return diecast_linear(runtime_, host_, &tensors_, &options, nullptr);
+  }
+  std::string refused(const diecast_packed_linear& weight) {
+    EXPECT_NE(linear(weight), diecast_ok);
+    const std::string error = last_error();
+    return error.substr(0, error.find(':'));
+  }
+
+  diecast_packed_linear weight_{sizeof(diecast_packed_linear),
+                                DIECAST_PACKED_LINEAR_VERSION,
+                                "nvfp4",
+                                nullptr,
+                                0,
+                                kRows,
+                                kCols};
+  Octets codes_ = Octets(kRows * kCols / 2), scales_ = Octets(kRows * kCols / 16);
+  std::vector<std::uint16_t> x_ = std::vector<std::uint16_t>(kTokens * kCols);
+  // Longer than it must be: its bytes begin at a multiple of 16, as memory of this size does.
+  Octets packed_ = Octets(2 * 2304);
+  std::vector<std::int32_t> status_ = {7, 7, 7, 7};
+  std::vector<float> factor_ = {0.3f}, out_ = std::vector<float>(kTokens * kRows);
+  CTensor codes{codes_, {kRows, kCols / 2}}, scales{scales_, {kRows, kCols / 16}};
+  CTensor packed{packed_, {2 * 2304}}, status{status_, {4}, 0}, x{x_, {kTokens, kCols}, kFloat};
+  CTensor factor{factor_, {1}}, out{out_, {kTokens, kRows}};
+  diecast_linear_tensors tensors_{};
+};
+
+TEST_F(CLinear, SizesAreAskedFirst) {
+  std::int64_t bytes = 0;
+  ASSERT_EQ(diecast_packed_linear_size(&weight_, &bytes), diecast_ok) << last_error();
+  EXPECT_EQ(bytes, 2 * 2304);
+  diecast_packed_linear several = weight_;
+  several.format = "mxfp4", several.weights = 3;
+  ASSERT_EQ(diecast_packed_linear_size(&several, &bytes), diecast_ok) << last_error();
+  EXPECT_EQ(bytes, 3 * 2 * 2176);
+  diecast_linear_options options = diecast_linear_of(&weight_);
+  options.activation = "silu_and_mul", options.dtype = "f16";
+  diecast_output told[4];
+  std::size_t count = 0;
+  ASSERT_EQ(diecast_op_outputs(diecast_op_linear, &tensors_, &options, told, 4, &count), diecast_ok)
+      << last_error();
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(told[0].dtype, "f16");
+  EXPECT_EQ(told[0].shape[1], kRows / 2);
+}
+
+TEST_F(CLinear, HasTheBitsOfCpp) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  const reference::CheckpointWeight weight{Format::nvfp4, kRows, kCols, codes_, scales_};
+  EXPECT_EQ(packed_, reference::pack_linear(weight, Gated::none).bytes);
+  EXPECT_EQ(status_, (std::vector<std::int32_t>{0, 0, -1, -1}));
+  std::vector<float> wanted(out_.size());
+  diecast::linear(*test_runtime(), Tensor{x_.data(), DType::f16, {kTokens, kCols}},
+                  {.shape = {kRows, kCols},
+                   .data = packed_.data(),
+                   .bytes = static_cast<std::int64_t>(packed_.size())},
+                  factor_.data(), Tensor{wanted.data(), DType::f32, {kTokens, kRows}},
+                  {.device = open_host_device().value()})
+      .value();
+  ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+  EXPECT_EQ(out_, wanted);
+  std::vector<float> again(out_.size());
+  CTensor elsewhere(again, {kTokens, kRows});
+  tensors_.out = elsewhere.get();
+  ASSERT_EQ(linear(weight_), diecast_ok) << last_error();  // a call like the last one
+  EXPECT_EQ(again, wanted);
+}
+
+TEST_F(CLinear, UnpackingGivesTheCheckpointsBytes) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  const Octets codes_before = codes_, scales_before = scales_;
+  codes_.assign(codes_.size(), 0x5A), scales_.assign(scales_.size(), 0x5A);
+  diecast_unpack_linear_tensors of{};
+  of.size = sizeof of;
+  of.packed = packed.get(), of.out_data = codes.get(), of.out_scale = scales.get();
+  const diecast_unpack_linear_options options = diecast_unpack_linear_of(&weight_);
+  ASSERT_EQ(diecast_unpack_linear(runtime_, host_, &of, &options, nullptr), diecast_ok)
+      << last_error();
+  EXPECT_EQ(codes_, codes_before);
+  EXPECT_EQ(scales_, scales_before);
+}
+
+TEST_F(CLinear, APreparedCallTakesAnyRows) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+  const std::vector<float> wanted = out_;
+  const diecast_linear_options options = diecast_linear_of(&weight_);
+  Handle prepared;
+  ASSERT_EQ(
+      diecast_op_prepare(runtime_, host_, diecast_op_linear, &tensors_, &options, prepared.to()),
+      diecast_ok)
+      << last_error();
+  for (const std::int64_t tokens : {kTokens, std::int64_t{1}, kTokens}) {
+    out_.assign(out_.size(), -1.0f);
+    x->shape[0] = out->shape[0] = tokens;
+    ASSERT_EQ(diecast_op_run(prepared, &tensors_, &options, nullptr), diecast_ok) << last_error();
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      ASSERT_EQ(out_[i], i < static_cast<std::size_t>(tokens * kRows) ? wanted[i] : -1.0f) << i;
+  }
+}
+
+TEST_F(CLinear, RefusesAWeightThatIsAnother) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+  const auto changed = [&](auto change) {
+    diecast_packed_linear other = weight_;
+    change(other);
+    return refused(other);
+  };
+  EXPECT_EQ(changed([](auto& w) { w.version = 2; }), "not_supported");
+  EXPECT_EQ(changed([](auto& w) { w.version = -1; }), "value_not_allowed");
+  EXPECT_EQ(changed([](auto& w) { w.format = "mxfp8"; }), "value_not_allowed");
+  EXPECT_EQ(changed([](auto& w) { w.gated = "halves"; }), "invalid_argument");
+  EXPECT_EQ(changed([](auto& w) { w.rows = 0; }), "value_missing");
+  EXPECT_EQ(changed([](auto& w) { w.rows = 129; }), "shape_mismatch");  // more bytes than there are
+  EXPECT_EQ(changed([](auto& w) { w.cols = 80; }), "shape_mismatch");
+  std::int64_t bytes = 0;
+  diecast_packed_linear wrong = weight_;
+  wrong.version = 2;
+  EXPECT_EQ(diecast_packed_linear_size(&wrong, &bytes), diecast_not_supported);
+  wrong = weight_;
+  wrong.cols = 40;
+  EXPECT_EQ(diecast_packed_linear_size(&wrong, &bytes), diecast_shape_mismatch);
+  EXPECT_EQ(diecast_packed_linear_size(nullptr, &bytes), diecast_invalid_argument);
+  packed->shape[0] -= 1;
+  EXPECT_EQ(refused(weight_), "shape_mismatch");
+  packed->shape[0] += 1;
+  factor->data = nullptr;
+  EXPECT_EQ(refused(weight_), "missing_buffer");
+}
+
+}  // namespace
+}  // namespace diecast

@@ -1,0 +1,50 @@
+"""diecast.torch.PackedLinear on the host device: saved, moved, compiled, the bits of diecast's own."""
+
+import io
+
+import pytest
+import torch
+
+import diecast
+import diecast.torch
+from diecast.torch import PackedLinear
+
+ONE = torch.ones(1)
+
+
+@pytest.fixture(autouse=True)
+def on_host():
+    diecast.torch.use_host()
+
+
+def weight(rows, cols):
+    x = torch.randn((rows, cols), generator=torch.Generator().manual_seed(1))
+    return diecast.torch.quantize_nvfp4(x)
+
+
+def test_saved_and_moved():
+    data, scale, _ = weight(32, 64)
+    packed = PackedLinear.pack(data, scale, gated="halves")
+    file = io.BytesIO()
+    torch.save(packed.state_dict(), file)
+    file.seek(0)
+    loaded = PackedLinear.from_state_dict(torch.load(file, weights_only=True)).to("cpu")
+    assert repr(loaded) == repr(packed)
+    again = loaded.unpack()
+    assert torch.equal(again[0], data) and torch.equal(again[1].view(torch.uint8), scale.view(torch.uint8))
+
+
+def test_a_layer_is_one_graph_with_diecasts_own_bits():
+    up, down = (PackedLinear.pack(*weight(*shape)[:2], gated=gated)
+                for shape, gated in (((64, 48), "halves"), ((48, 32), "none")))
+
+    def layer(x):
+        return down.linear(up.linear(x, ONE, activation="silu_and_mul"), ONE, residual=x)
+
+    x = torch.randn((5, 48), generator=torch.Generator().manual_seed(2)).to(torch.bfloat16)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager", dynamic=True)
+    plain = [diecast.PackedLinear(one.data, **one.description()) for one in (up, down)]
+    middle = plain[0].linear(x, ONE, activation="silu_and_mul", device="host")
+    wanted = plain[1].linear(middle, ONE, residual=x, device="host")
+    for got in (layer(x), compiled(x)):
+        assert torch.equal(got, wanted)
