@@ -184,6 +184,10 @@ DIECAST_C_API int32_t diecast_quantize_for_prepare(diecast_handle runtime, dieca
 DIECAST_C_API int32_t diecast_quantize_for_outputs(diecast_handle prepared,
                                                    diecast_stored_tensor* outputs, size_t capacity,
                                                    size_t* count, uint64_t* workspace_bytes);
+/* The place of each output's weight among those that were prepared: a weight of no output is not
+ * quantized and goes on as it is. Errors: shape_mismatch (capacity). */
+DIECAST_C_API int32_t diecast_quantize_for_sources(diecast_handle prepared, size_t* weights,
+                                                   size_t capacity);
 /* Quantizes weights of the same types and shapes in the stream's order. outputs: dense tensors of
  * any type with as many bytes, each from a multiple of 16 bytes on. workspace: f32, or null where
  * it has no bytes. Allocates no device memory. Errors: those of QuantizeFor::run, shape_mismatch,

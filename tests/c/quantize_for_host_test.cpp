@@ -49,6 +49,10 @@ TEST_F(CQuantizeFor, WritesWhatItSaysAndTakesAnAmax) {
   diecast_stored_tensor told[4];
   EXPECT_EQ(diecast_quantize_for_outputs(op_, told, 3, &count, &bytes), diecast_shape_mismatch);
   ASSERT_EQ(diecast_quantize_for_outputs(op_, told, 4, &count, &bytes), diecast_ok);
+  std::size_t sources[4] = {9, 9, 9, 9};
+  EXPECT_EQ(diecast_quantize_for_sources(op_, sources, 3), diecast_shape_mismatch);
+  ASSERT_EQ(diecast_quantize_for_sources(op_, sources, 4), diecast_ok);
+  for (const std::size_t source : sources) EXPECT_EQ(source, 0u);  // none is of lm_head
   EXPECT_STREQ(told[0].name, down_);
   EXPECT_STREQ(told[0].dtype, "U8");
   EXPECT_EQ(told[0].shape[1], 16);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kPrepare = "diecast_quantize_for_prepare",
                            kRun = "diecast_quantize_for_run",
-                           kOutputs = "diecast_quantize_for_outputs";
+                           kOutputs = "diecast_quantize_for_outputs",
+                           kSources = "diecast_quantize_for_sources";
 
 struct QuantizeForObject : Object {
   static constexpr Kind kKind = Kind::quantize_for;
@@ -24,6 +25,12 @@ struct QuantizeForObject : Object {
   std::shared_ptr<Device> device;
   std::vector<NewWeight> weights;
 };
+
+Error no_room(std::string_view function, std::size_t outputs, std::size_t capacity) {
+  return {ErrorCode::shape_mismatch,
+          cat(function, ": ", outputs, " outputs, and room for ", capacity),
+          "ask diecast_quantize_for_outputs for the count first, with outputs null"};
+}
 
 Result<QuantizeForOptions> options_of(const diecast_quantize_for_options& given) {
   QuantizeForOptions out;
@@ -167,11 +174,7 @@ std::int32_t diecast_quantize_for_outputs(diecast_handle prepared, diecast_store
     *count = all.size();
     if (workspace_bytes != nullptr) *workspace_bytes = used->op.workspace_bytes();
     if (outputs == nullptr) return {};
-    if (capacity < all.size()) {
-      return Error{ErrorCode::shape_mismatch,
-                   cat(kOutputs, ": ", all.size(), " outputs, and room for ", capacity),
-                   "ask for the count first, with outputs null"};
-    }
+    if (capacity < all.size()) return no_room(kOutputs, all.size(), capacity);
     for (const TensorInfo& info : all) {
       diecast_stored_tensor& out = *outputs++;
       out = {info.name.c_str(),
@@ -182,6 +185,18 @@ std::int32_t diecast_quantize_for_outputs(diecast_handle prepared, diecast_store
       std::ranges::transform(info.shape, out.shape,
                              [](std::uint64_t dim) { return static_cast<std::int64_t>(dim); });
     }
+    return {};
+  });
+}
+
+std::int32_t diecast_quantize_for_sources(diecast_handle prepared, std::size_t* weights,
+                                          std::size_t capacity) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(weights, kSources, "weights"));
+    DIECAST_TRY(const auto used, Used<QuantizeForObject>::of(prepared, kSources));
+    const auto all = used->op.sources();
+    if (capacity < all.size()) return no_room(kSources, all.size(), capacity);
+    std::ranges::copy(all, weights);
     return {};
   });
 }

@@ -72,6 +72,7 @@ Result<void> QuantizeFor::add_steps(const Plan& plan, std::span<const NewWeight>
     for (TensorInfo& output : outputs_of(tensor)) {
       output.end = tensor_size(output.dtype, output.shape).bytes;
       outputs_.push_back(std::move(output));
+      sources_.push_back(by_name.at(tensor.stored_in()));
     }
   }
   groups_ = plan.groups.size();

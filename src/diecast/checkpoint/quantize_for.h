@@ -52,6 +52,8 @@ class QuantizeFor {
 
   // What run() writes, in the order of the weights' names: tensors as plan_quantize() says.
   std::span<const TensorInfo> outputs() const { return outputs_; }
+  // The place of each output's weight among those that prepare() was given.
+  std::span<const std::size_t> sources() const { return sources_; }
   std::uint64_t workspace_bytes() const { return groups_ * sizeof(float); }
 
   // All memory is the device's. `weights` and `amaxes` (f32 [1]; null where none is given) are as
@@ -87,6 +89,7 @@ class QuantizeFor {
   std::size_t weights_ = 0, groups_ = 0;
   std::vector<Step> steps_;  // group by group
   std::vector<TensorInfo> outputs_;
+  std::vector<std::size_t> sources_;
   DecodeScaleKernel decode_scale_;  // of NVFP4
 };
 

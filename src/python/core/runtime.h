@@ -8,5 +8,6 @@ namespace diecast::python {
 int add_runtime(PyObject* module);
 int add_kernels(PyObject* module);
 int add_weights(PyObject* module);
+int add_quantize_for(PyObject* module);
 
 }  // namespace diecast::python

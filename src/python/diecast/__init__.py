@@ -21,6 +21,7 @@ _core.set_find_nvrtc(_frameworks.find_nvrtc)
 from ._core import output_shapes, prepare  # noqa: E402
 from ._kernel import Kernel, kernel  # noqa: E402
 from ._linear import PackedLinear  # noqa: E402
+from ._quantize_for import quantize_for  # noqa: E402
 from ._runtime import (Runtime, cuda_device_count, device_info, quantize_folder,  # noqa: E402
                        runtime)
 
@@ -30,4 +31,5 @@ for _name in _core.op_names:
 
 __all__ = ["ArgumentError", "CompileError", "DtypeError", "Error", "ExecutionError", "Kernel",
            "PackedLinear", "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel",
-           "output_shapes", "prepare", "quantize_folder", "runtime", *_core.op_names]
+           "output_shapes", "prepare", "quantize_folder", "quantize_for", "runtime",
+           *_core.op_names]

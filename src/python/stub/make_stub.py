@@ -142,7 +142,8 @@ def stub():
     parts = [_HEAD]
     for kind in (diecast.Runtime, diecast.Kernel, diecast.PackedLinear):
         parts.append(_class(kind))
-    for name in ("cuda_device_count", "device_info", "kernel", "quantize_folder", "runtime"):
+    for name in ("cuda_device_count", "device_info", "kernel", "quantize_folder",
+                 "quantize_for", "runtime"):
         parts.append(_signature(getattr(diecast, name), name))
     parts.append("def output_shapes(op: str, /, *tensors: _Tensor, **options: Any) -> "
                  "dict[str, tuple[str, tuple[int, ...]]]: ...\n")

@@ -1,0 +1,42 @@
+"""Weight sync: new weights as an engine wants them that serves a quantized folder."""
+
+import json
+
+from . import _core, _frameworks
+from ._runtime import runtime as _own_runtime
+
+_WORDS = {"U8": "u8", "F8_E4M3": "e4m3", "F8_E8M0": "e8m0", "F32": "f32"}  # of safetensors' types
+
+
+def quantize_for(config, pairs, *, amaxes=None, input_scales=None, profile=None, four_over_six=None,
+                 e4m3_bound=448, whole_families=False, device=None, stream=None, runtime=None):
+    """Quantizes weights as the config of a quantized folder says, to the bits that `diecast quantize`
+    writes of a folder of them.
+
+    config: the folder's config.json, its text or a dict. pairs: (name, tensor) pairs, names as the
+    model without quantization has them; those that share a global scale (q, k and v) come in one call,
+    unless amaxes has the amax of each, f32 [1], by name. input_scales: amax / 2688 of a weight's inputs
+    by name, 1.0 where there is none. profile, four_over_six, e4m3_bound: as the folder was made.
+    whole_families: the model has no others of what shares a scale.
+
+    Returns (name, tensor) pairs, made by each weight's framework, in the stream's order: what is not
+    quantized is passed on. Raises ArgumentError for a config that says no form, a part of what shares
+    a scale, or rows of no whole blocks.
+    """
+    text = config if isinstance(config, str) else json.dumps(config)
+    pairs = list(pairs)
+    if not pairs:
+        return []
+    amaxes, input_scales = amaxes or {}, input_scales or {}
+    weights = [(name, tensor, amaxes.get(name), float(input_scales.get(name, 1.0)))
+               for name, tensor in pairs]
+    handle = (_own_runtime() if runtime is None else runtime).handle
+    prepared = _core.quantize_for_prepare(handle, text, weights, device, stream, profile,
+                                          four_over_six, e4m3_bound, whole_families)
+    workspace_bytes, outputs = _core.quantize_for_outputs(prepared)
+    made = [(name, _frameworks.allocate(pairs[source][1], _WORDS[kind], shape))
+            for name, kind, shape, source in outputs]
+    workspace = _frameworks.allocate(pairs[0][1], "f32", (workspace_bytes // 4,)) if workspace_bytes else None
+    _core.quantize_for_run(prepared, weights, [tensor for _, tensor in made], workspace, device, stream)
+    sources = {source for _, _, _, source in outputs}
+    return made + [pair for i, pair in enumerate(pairs) if i not in sources]
