@@ -183,8 +183,9 @@ TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
     seen = cols;
     return Error{ErrorCode::timed_out, "seen enough", "stop"};
   };
-  FakeFileSystem files(
-      FakeFileSystem::refuse("reserve", EOPNOTSUPP));  // take no terabytes from the disk
+  FakeFileSystem files([](const FileCall& call) {  // take no terabytes from the disk
+    return FileFault{call.name == "reserve" || call.name == "free_space" ? EOPNOTSUPP : 0};
+  });
   EXPECT_FALSE(convert(*reader, plan_quantize(reader->header(), sample_options()).value(), out_,
                        kernels, {}, files));
   EXPECT_EQ(seen, 16 << 20);
