@@ -213,7 +213,12 @@ TEST_F(QuantizeForOnHost, RefusesWhatWouldHaveOtherBits) {
   amaxes_.clear();
   given_.assign(2, weight_of("a.weight", kept));
   EXPECT_FALSE(QuantizeFor::prepare(test_runtime(), device_, config_, given_));
-  for (const char* config : {"", "{}", R"({"quantization_config": {"quant_method": "awq"}})"}) {
+  for (
+      const char* config :
+      {"", "{}", R"({"quantization_config": {"quant_method": "awq"}})",
+       R"({"quantization_config": {"quant_method": "mxfp4"}})",
+       R"({"quantization_config": {"quant_method": "modelopt_mixed",)"
+       R"( "quant_algo": "MIXED_PRECISION", "quantized_layers": {"a": {"quant_algo": "FP8"}}}})"}) {
     config_ = config;
     EXPECT_EQ(refusal(), ErrorCode::not_supported) << config;
   }

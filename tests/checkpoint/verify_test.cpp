@@ -126,6 +126,16 @@ TEST_F(Verify, TellsEachFault) {
       << "SGLang reads no such config";
 }
 
+TEST_F(Verify, NotesFilesThatTheCheckpointDoesNotName) {
+  ASSERT_TRUE(quantize_with_scalars(model_, small_, {}));
+  EXPECT_TRUE(verified(small_).notes.empty());
+  write_text(small_ + "/consolidated.safetensors", encode(small_model()));
+  const VerifyReport report = verified(small_);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_NE(report.notes[0].find("\"consolidated.safetensors\""), std::string::npos);
+  EXPECT_TRUE(report.faults.empty());
+}
+
 TEST_F(Verify, RefusesAConfigOfWhichNoRulesAreKnown) {
   write_text(model_ + "/config.json", R"({"quantization_config": {"quant_method": "fp8"}})");
   const auto refused = verify_checkpoint(Checkpoint::open(model_).value());

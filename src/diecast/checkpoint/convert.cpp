@@ -60,6 +60,10 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
   return {};
 }
 
+void swap_nibbles(Bytes& codes) {
+  for (std::byte& pair : codes) pair = pair << 4 | pair >> 4;
+}
+
 Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
                         const ConvertKernels& kernels, ConvertReport& report) {
   const StoredForm& form = tensor.form;
@@ -72,7 +76,10 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
   std::vector<float> global;
   const auto convert_piece = [&](std::uint64_t matrix, const Piece& piece) -> Result<void> {
     DIECAST_CHECK(read_codes(stream, tensor, *codes, piece, 2, code_bytes));
-    DIECAST_CHECK(read_codes(stream, tensor, *scales, piece, kScaleBlock, scale_bytes));
+    if (tensor.layout.high_first) swap_nibbles(code_bytes);
+    DIECAST_CHECK(tensor.layout.scales == ScaleLayout::linear
+                      ? read_codes(stream, tensor, *scales, piece, kScaleBlock, scale_bytes)
+                      : read_tiled_scales(stream, tensor, *scales, piece, scale_bytes));
     global.resize(tensor.row_scaled ? piece.rows : 1);
     const std::uint64_t first = tensor.row_scaled ? piece.row : tensor.fused ? 0 : matrix;
     DIECAST_CHECK(
@@ -104,6 +111,7 @@ Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
   for (const PlannedTensor& tensor : plan.tensors) {
     if (tensor.action == Action::copy) {
       DIECAST_CHECK(copy(stream, tensor));
+      if (tensor.fp8) DIECAST_CHECK(keep_fp8_scales(stream, tensor));
       ++report.copied;
     } else if (tensor.action == Action::dequantize) {
       DIECAST_CHECK(tensor.scaled ? decode_scaled(stream, tensor, report)

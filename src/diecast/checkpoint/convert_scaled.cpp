@@ -1,6 +1,7 @@
 // Codes times their scales; see convert_values.h.
 #include <diecast/checkpoint/convert_values.h>
 #include <diecast/checkpoint/floats.h>
+#include <diecast/checkpoint/plan_outputs.h>
 #include <diecast/ops/reference/numbers.h>
 
 #include <array>
@@ -110,6 +111,19 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
           code_value(tensor.scaled->kind, bytes, at) * of_row[(col + c) / block_cols] * global;
       std::memcpy(out.data() + at * sizeof value, &value, sizeof value);
     }
+  }
+  return {};
+}
+
+Result<void> keep_fp8_scales(ConvertStream& stream, const PlannedTensor& tensor) {
+  for (const TensorInfo& output : outputs_of(tensor)) {
+    if (output.name == tensor.name) continue;
+    const bool of_inputs = output.name == part_name(tensor.name, kInputScalePart);
+    DIECAST_TRY(const TensorInfo* source,
+                stream.source(of_inputs ? output.name : tensor.scaled->scales));
+    DIECAST_TRY(const std::vector<float> scales,
+                read_scales(stream, *source, 0, source->elements()));
+    DIECAST_CHECK(stream.write(tensor.file, output.name, 0, std::as_bytes(std::span(scales))));
   }
   return {};
 }

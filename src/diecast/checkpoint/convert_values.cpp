@@ -128,6 +128,26 @@ Result<void> read_codes(ConvertStream& stream, const PlannedTensor& tensor,
   return stream.read(source, piece.first / each, piece.elements() / each, out);
 }
 
+// Tiles that lie side by side hold the same rows: bands of them are read whole.
+Result<void> read_tiled_scales(ConvertStream& stream, const PlannedTensor& tensor,
+                               const TensorInfo& source, const Piece& piece, Bytes& out) {
+  const ScaleLayout layout = tensor.layout.scales;
+  const std::uint64_t cols = tensor.matrices.cols, blocks = source.shape[1];
+  const auto tile = static_cast<std::uint64_t>(scale_tile_rows(layout));
+  const std::uint64_t band = tile * blocks, row = piece.first / cols;
+  const std::uint64_t first = row / tile, last = (row + piece.rows - 1) / tile;
+  const std::uint64_t col = piece.first % cols / kScaleBlock, count = piece.cols / kScaleBlock;
+  Bytes bands;
+  DIECAST_CHECK(stream.read(source, first * band, (last - first + 1) * band, bands));
+  out.resize(piece.rows * count);
+  for (std::uint64_t r = 0; r < piece.rows; ++r)
+    for (std::uint64_t c = 0; c < count; ++c)
+      out[r * count + c] = bands[static_cast<std::size_t>(
+          scale_offset(layout, static_cast<std::int64_t>(row + r - first * tile),
+                       static_cast<std::int64_t>(col + c), static_cast<std::int64_t>(blocks)))];
+  return {};
+}
+
 Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
                          const std::string& name, const Piece& piece, std::uint64_t each,
                          ByteSpan bytes) {

@@ -23,6 +23,10 @@ Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, co
 Result<void> read_codes(ConvertStream& stream, const PlannedTensor& tensor,
                         const TensorInfo& source, const Piece& piece, std::uint64_t each,
                         Bytes& out);
+// The same of a matrix's block scales in tiles (Nvfp4Layout).
+Result<void> read_tiled_scales(ConvertStream& stream, const PlannedTensor& tensor,
+                               const TensorInfo& source, const Piece& piece, Bytes& out);
+
 Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
                          const std::string& name, const Piece& piece, std::uint64_t each,
                          ByteSpan bytes);
@@ -37,6 +41,9 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
 Result<float> read_global(ConvertStream& stream, const std::string& name);
 
 // Writes such values as numbers of the tensor's `to`. Errors: as report_nonfinite()'s.
+// Writes the scales of an FP8 weight that stays so, and that of its inputs, as F32.
+Result<void> keep_fp8_scales(ConvertStream& stream, const PlannedTensor& tensor);
+
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report);
 

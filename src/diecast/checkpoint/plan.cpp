@@ -6,6 +6,7 @@
 #include <diecast/checkpoint/plan_outputs.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/decide.h>
+#include <diecast/checkpoint/select/kept_fp8.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
   if (plan.groups.empty() || plan.converted) return old;
   nlohmann::json dtypes = nlohmann::json::object();
   for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.action == Action::quantize && tensor.file == file)
+    if ((tensor.action == Action::quantize || tensor.fp8) && tensor.file == file)
       dtypes[tensor.name] = tensor.scaled ? "BF16" : stored_dtype_name(tensor.dtype);
   }
   Metadata metadata = old;
@@ -174,6 +175,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
               stored_form(options.format, options.config, options.model.model_type == "gpt_oss"));
   if (is_mx(plan.form.format)) DIECAST_CHECK(check_mx(options));
   if (!options.mxfp8.empty()) DIECAST_CHECK(check_mixed(options, plan.form));
+  DIECAST_CHECK(check_keep_fp8(options, plan.form));
   plan.input_scale = options.input_scale;
   if (!std::isfinite(plan.input_scale) || plan.input_scale <= 0) {
     return Error{ErrorCode::invalid_argument, "an input scale that is no positive number",

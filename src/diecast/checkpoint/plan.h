@@ -85,6 +85,13 @@ struct ScaledSource {
 // By module ("model.layers.0.mlp.up_proj"): what engines scale its inputs by, amax / 2688.
 using InputScales = std::map<std::string, float>;
 
+// How a tool's NVFP4 lies that has ModelOpt's names: its block scales, and which of two values a
+// byte has in its low bits.
+struct Nvfp4Layout {
+  ScaleLayout scales = ScaleLayout::linear;
+  bool high_first = false;  // the second
+};
+
 struct PlannedTensor {
   std::string name;
   StoredDType dtype = StoredDType::u8;  // of the input
@@ -98,6 +105,8 @@ struct PlannedTensor {
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
   std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
   StoredForm form;                     // quantize: what it becomes; dequantize: of its NVFP4
+  Nvfp4Layout layout;                  // dequantize: of its NVFP4
+  std::optional<Fp8Form> fp8;          // copy: an FP8 weight that stays so, with its scales
   bool fused = false;  // its NVFP4 is that of all experts in one tensor, under one global scale
 
   float input_scale = 1.0f;  // quantize: what engines scale its inputs by
@@ -140,6 +149,7 @@ struct QuantizeOptions {
   // part of a fused module, nothing quantized.
   bool force = false;
   bool allow_nonfinite = false;  // weights that have NaN and infinite values are quantized too
+  bool keep_fp8 = false;         // FP8 weights that are not quantized stay FP8, not BF16
   Nvfp4Scheme scheme;
   ModelConfig model;  // what the model's config says
   WeightRecipe recipe = WeightRecipe::all;
@@ -187,7 +197,8 @@ std::string glob_of(std::string_view name);
 // names: codes and block scales to the bit, global scales as they are or one rounded reciprocal,
 // and the input scales with them; it gets no metadata of ours. FP8 and INT4 weights with scales are
 // read as the values that they stand for, and MXFP4 is cast without rounding (convert_cast.h);
-// those that are not quantized become BF16 (Action::dequantize), and the scales are gone. All
+// those that are not quantized become BF16 (Action::dequantize), and the scales are gone; FP8 may
+// stay so (select/kept_fp8.h). All
 // experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns, as
 // their shapes tell) become a weight for each expert (select/fused_experts.h). ExpertForm::fused
 // leaves X [E, K, N], of columns, one tensor, as ModelOpt does, and so are MXFP4 experts of gpt-oss
@@ -217,13 +228,16 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // weight_scale_2 are NVFP4, as are those of all experts in one tensor and compressed-tensors'
 // weight_packed with a weight_global_scale; weights in the forms of
 // select/fp8_source.h and select/packed_source.h are read; others with scales are copied, with a
-// note, as is a pre_quant_scale, which is not applied. The plan allows NaN and infinite values,
+// note, as is a pre_quant_scale, which is not applied. `layout`: how matrices of NVFP4 with
+// ModelOpt's names lie; none: linear scales and the first value in the low bits, which a note says
+// where no tool is named that is known to write so. The plan allows NaN and infinite values,
 // which convert() counts. Errors: value_missing (no type), file_corrupt (parts that are missing or
-// do not fit), not_supported (another format, form or profile, or ComfyUI's), invalid_argument
-// (nothing is quantized).
+// do not fit), not_supported (another format, form or profile, or ComfyUI's without a layout; tiles
+// of experts in one tensor), invalid_argument (nothing is quantized; a layout of what is ours).
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {},
-                             const ModelConfig& model = {});
+                             const ModelConfig& model = {}, std::optional<Nvfp4Layout> layout = {});
 Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to = {},
+                             std::optional<Nvfp4Layout> layout = {},
                              FileSystem& files = system_files());
 
 // Metadata a quantized file carries; everything else in the metadata is the input's, but for a

@@ -1,6 +1,7 @@
 // The way back: which tensors are quantized weights, whether their parts fit, what they become.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/plan_read_back.h>
 #include <diecast/checkpoint/plan_splits.h>
 #include <diecast/checkpoint/quantized_metadata.h>
 #include <diecast/checkpoint/safetensors_writer.h>
@@ -41,63 +42,6 @@ void note(const std::vector<std::string_view>& copied, std::string_view why, Pla
                                                 " the first: each is ", why));
 }
 
-// The parts of one weight, if they are what plan_quantize() describes; `ours`: our metadata lists
-// it.
-Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::string& name,
-                                bool ours) {
-  const auto part = [&](const std::string& full, StoredDType dtype) -> Result<const TensorInfo*> {
-    const TensorInfo* found = header.find(full);
-    if (found == nullptr)
-      return corrupt(cat("tensor ", quote(full), " of the quantized ", quote(name), " is missing"),
-                     ours);
-    if (found->dtype == dtype) return found;
-    return corrupt(cat("tensor ", quote(full), " is ", stored_dtype_name(found->dtype), ", not ",
-                       stored_dtype_name(dtype)),
-                   ours);
-  };
-  const bool packed = header.find(part_name(name, kPackedPart)) != nullptr;
-  const StoredForm form{WeightFormat::nvfp4,
-                        packed ? EngineConfig::compressed_tensors : EngineConfig::modelopt};
-  DIECAST_TRY(const TensorInfo* codes, part(codes_name(name, form), StoredDType::u8));
-  DIECAST_TRY(const TensorInfo* scales, part(scales_name(name, form), StoredDType::f8_e4m3));
-  DIECAST_TRY(const TensorInfo* scale_2, part(scale_2_name(name, form), StoredDType::f32));
-  const auto misfit = [&](const TensorInfo& tensor) {
-    return corrupt(cat("tensor ", quote(tensor.name), " ", shape_text(tensor.shape),
-                       " does not fit ", quote(name), " ", shape_text(codes->shape)),
-                   ours);
-  };
-  const bool fused = !name.ends_with(kWeightSuffix);
-  std::vector<std::uint64_t> shape = codes->shape;
-  if ((shape.size() != 2 && shape.size() != 3) || (fused && shape.size() != 3) ||
-      codes->bytes() == 0)
-    return misfit(*codes);
-  std::uint64_t& inputs = fused ? shape[1] : shape.back();
-  if (inputs % 8 != 0) return misfit(*codes);
-  inputs /= 8;
-  if (scales->shape != shape) return misfit(*scales);
-  inputs *= 16;  // at most twice a dimension of a file that exists
-
-  PlannedTensor out;
-  out.name = name;
-  out.dtype = StoredDType::u8;
-  out.shape = codes->shape;
-  out.file = codes->file;
-  out.action = Action::dequantize;
-  out.matrices = matrices_of(shape, fused);
-  if (fused) {
-    out.fused = true;
-    out.place = in_columns(name, out.matrices);
-    return scale_2->elements() == 1 ? Result(out) : misfit(*scale_2);
-  }
-  const std::vector<std::uint64_t> leading(shape.begin(), shape.end() - 1);
-  const std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
-  out.form = form;
-  out.row_scaled = !packed && scale_2->shape == leading;
-  const bool one = shape.size() == 2 && scale_2->elements() == 1;  // [] and other tools' [1]
-  if (!out.row_scaled && (packed || scale_2->shape != experts) && !one) return misfit(*scale_2);
-  return out;
-}
-
 Metadata original_metadata(const Metadata& metadata) {
   Metadata kept = metadata;
   std::erase_if(kept, [](const auto& entry) { return entry.first.starts_with("diecast."); });
@@ -114,9 +58,9 @@ Error no_type(const std::string& name) {
 // Adds one quantized weight to the plan and its floating-point form to the outputs. `old`: its
 // type, which our metadata says of every weight that it lists.
 Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
-                        std::optional<DType> old, std::optional<DType> to, Splits& splits,
-                        Plan& plan, Outputs& outputs) {
-  DIECAST_TRY(PlannedTensor tensor, read_back(header, name, old.has_value()));
+                        std::optional<DType> old, std::optional<DType> to,
+                        const Nvfp4Layout& layout, Splits& splits, Plan& plan, Outputs& outputs) {
+  DIECAST_TRY(PlannedTensor tensor, read_back(header, name, old.has_value(), layout));
   const std::optional<DType> type = to ? to : old;
   if (!type) return no_type(name);
   tensor.to = *type;
@@ -204,11 +148,11 @@ Result<void> check_type(std::optional<DType> to) {
 }  // namespace
 
 Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType> to,
-                             const ModelConfig& model) {
+                             const ModelConfig& model, std::optional<Nvfp4Layout> layout) {
   std::map<std::string, ScaledSource> packed;
   const CheckpointHeader header = unpacked_header(stored, packed);
   DIECAST_CHECK(check_type(to));
-  DIECAST_CHECK(refuse_comfy(stored));
+  if (!layout) DIECAST_CHECK(refuse_comfy(stored));
   Plan plan;
   plan.allow_nonfinite = true;
   Types types, of_mx;
@@ -216,6 +160,10 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   for (const Metadata& metadata : header.metadata) {
     if (!is_ours(metadata)) continue;
     ours = true;
+    if (layout) {
+      return Error{ErrorCode::invalid_argument, "a layout was named, and diecast wrote the file",
+                   "leave out --scale-layout and --nibbles: its metadata say what it has"};
+    }
     DIECAST_TRY(Types here, types_of_metadata(metadata));
     for (auto& [name, type] : here) {
       const TensorInfo* found = header.find(name);
@@ -233,7 +181,8 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
     if (is_ours(header.metadata[file]))
       DIECAST_CHECK(splits.read(header.metadata[file], file, types.size() + of_mx.size()));
   for (const auto& [name, old] : types) {
-    DIECAST_CHECK(add_weight(header, name, old, to, splits, plan, outputs));
+    DIECAST_CHECK(
+        add_weight(header, name, old, to, layout.value_or(Nvfp4Layout{}), splits, plan, outputs));
   }
   std::set<std::string> parts = fp8;
   for (const TensorInfo& tensor : header.tensors) {
@@ -259,10 +208,31 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   return plan;
 }
 
+namespace {
+
+// Files of other tools have these names and other layouts, and nothing in them says so.
+void note_layout(const Checkpoint& checkpoint, const ModelConfig& model, Plan& plan) {
+  constexpr std::string_view kKnown[] = {"modelopt", "diecast"};
+  const auto& metadata = checkpoint.header().metadata;
+  const auto assumed = std::ranges::find_if(plan.tensors, [&](const PlannedTensor& tensor) {
+    return tensor.action == Action::dequantize && !tensor.scaled &&
+           tensor.form.config == EngineConfig::modelopt && !is_ours(metadata[tensor.file]);
+  });
+  if (assumed == plan.tensors.end() || std::ranges::count(kKnown, model.producer) != 0) return;
+  plan.notes.push_back(cat(
+      "no tool is named that is known to have written ", quote(assumed->name),
+      ": its block scales are read row by row, and of two codes in a byte the first has the low "
+      "bits; --scale-layout and --nibbles say otherwise"));
+}
+
+}  // namespace
+
 Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to,
-                             FileSystem& files) {
+                             std::optional<Nvfp4Layout> layout, FileSystem& files) {
   DIECAST_TRY(const ModelConfig model, read_model_config(checkpoint, files));
-  return plan_dequantize(checkpoint.header(), to, model);
+  DIECAST_TRY(Plan plan, plan_dequantize(checkpoint.header(), to, model, layout));
+  if (!layout) note_layout(checkpoint, model, plan);
+  return plan;
 }
 
 }  // namespace diecast

@@ -1,5 +1,6 @@
 // Names, types and shapes of what is written; see plan_outputs.h.
 #include <diecast/checkpoint/plan_outputs.h>
+#include <diecast/checkpoint/select/kept_fp8.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 namespace diecast {
@@ -39,6 +40,7 @@ std::vector<TensorInfo> mx_outputs(const PlannedTensor& tensor) {
 
 std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
   const StoredForm& form = tensor.form;
+  if (tensor.fp8) return kept_fp8_outputs(tensor.name, tensor.shape, *tensor.fp8);
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
   if (tensor.action == Action::dequantize)
     return {{tensor.name, stored_dtype(tensor.to), tensor.shape}};

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <set>
 
 namespace diecast {
 namespace {
@@ -35,20 +37,34 @@ const char* algorithm(WeightFormat format) {
 
 bool is_mixed(const Plan& plan) {
   return std::ranges::any_of(plan.tensors, [&](const PlannedTensor& tensor) {
-    return tensor.action == Action::quantize && tensor.form.format != plan.form.format;
+    return tensor.fp8 ||
+           (tensor.action == Action::quantize && tensor.form.format != plan.form.format);
   });
+}
+
+// As engines know them.
+template <class Wanted>
+std::set<std::string> modules_of(const Plan& plan, Wanted wanted) {
+  Plan one;
+  std::ranges::copy_if(plan.tensors, std::back_inserter(one.tensors), wanted);
+  return engine_modules(one).quantized;
 }
 
 // What each module is of two formats; also those that engines make of several.
 Json quantized_layers(const Plan& plan) {
   Json out = Json::object();
   for (const WeightFormat format : {plan.form.format, WeightFormat::mxfp8}) {
-    Plan one;
-    for (const PlannedTensor& tensor : plan.tensors)
-      if (tensor.action == Action::quantize && tensor.form.format == format)
-        one.tensors.push_back(tensor);
-    for (const std::string& module : engine_modules(one).quantized)
+    for (const std::string& module : modules_of(plan, [&](const PlannedTensor& tensor) {
+           return tensor.action == Action::quantize && tensor.form.format == format;
+         }))
       out[module] = {{"quant_algo", algorithm(format)}, {"group_size", scale_block(format)}};
+  }
+  for (const Fp8Form form : {Fp8Form::tensor, Fp8Form::rows, Fp8Form::blocks}) {
+    for (const std::string& module :
+         modules_of(plan, [&](const PlannedTensor& tensor) { return tensor.fp8 == form; })) {
+      out[module] = {{"quant_algo", word(form)}};
+      if (form == Fp8Form::blocks) out[module]["group_size"] = 128;
+    }
   }
   return out;
 }

@@ -123,12 +123,11 @@ Result<std::optional<Kind>> kind_of(const std::string& path, FileSystem& files) 
       Kind{folder, status.st_mode & 0777u, static_cast<std::uint64_t>(status.st_size)});
 }
 
-// The weights of a draft model that engines look for beside those of the index, as they are.
-bool drafts(std::string_view name) {
+}  // namespace
+
+bool is_draft_file(std::string_view name) {
   return name.ends_with(".safetensors") && (name.starts_with("mtp") || name.starts_with("nextn"));
 }
-
-}  // namespace
 
 Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, FileSystem& files) {
   SideFiles out;
@@ -150,7 +149,7 @@ Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, Fil
   for (std::string& name : names) {
     DIECAST_TRY(const std::optional<Kind> kind, kind_of(out.from_ + name, files));
     if (!kind) continue;
-    if (kind->folder || (has_weights(name) && !drafts(name)))
+    if (kind->folder || (has_weights(name) && !is_draft_file(name)))
       left.push_back(cat(quote(name),
                          kind->folder ? " (a folder)" : cat(" (", human_bytes(kind->bytes), ")")));
     else

@@ -32,6 +32,10 @@ struct StagedFile {
   Result<void> commit(FileSystem& files);
 };
 
+// mtp*.safetensors, nextn*.safetensors: weights of a draft model, which engines look for beside
+// those of the index.
+bool is_draft_file(std::string_view name);
+
 class SideFiles {
  public:
   // Of a checkpoint that was given as a folder or an index every regular file beside its own but

@@ -22,6 +22,13 @@ constexpr bool is_mx(WeightFormat format) {
 // Elements under one block scale.
 constexpr std::uint64_t scale_block(WeightFormat format) { return is_mx(format) ? 32 : 16; }
 
+// FP8 (E4M3) weights that stay beside others, by how many values one scale is for: all of a matrix,
+// a row, 128x128. The words are those of ModelOpt's config.
+enum class Fp8Form : std::uint8_t { tensor, rows, blocks };
+constexpr auto words_of(Fp8Form) {
+  return std::to_array<std::string_view>({"FP8", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO"});
+}
+
 // Whose names tensors have, and who wrote such a config first. gpt_oss: a model's own.
 enum class EngineConfig : std::uint8_t { modelopt, compressed_tensors, sglang, gpt_oss };
 constexpr auto words_of(EngineConfig) {

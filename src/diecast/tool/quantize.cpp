@@ -176,6 +176,9 @@ Command add_quantize(CLI::App& app) {
                     "quantized already, a part of a fused module, nothing to quantize");
   command->add_flag("--allow-nonfinite", options->plan.allow_nonfinite,
                     "Quantize weights that have NaN or infinite values too, and count these");
+  command->add_flag("--keep-fp8", options->plan.keep_fp8,
+                    "Weights of an FP8 model that are not quantized stay FP8, not BF16; the plan "
+                    "says which engines read that");
   add_overwrite(*command, options->overwrite);
   command->add_flag("--json", options->json, "For programs");
   command->add_flag("-v,--verbose", options->whole_plan, "The plan with a line for each tensor");

@@ -7,8 +7,10 @@
 #include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/globs.h>
 #include <diecast/checkpoint/select/keep_list.h>
+#include <diecast/checkpoint/select/kept_fp8.h>
 #include <diecast/checkpoint/select/language_model.h>
 #include <diecast/checkpoint/select/packed_source.h>
+#include <diecast/checkpoint/select/recipe.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/select/transposed.h>
 #include <diecast/checkpoint/weight_parts.h>
@@ -56,8 +58,7 @@ class Decision {
     note_refused();
     note_biased();
     split_experts(plan_);
-    read_sources();
-    return {};
+    return read_sources();
   }
 
  private:
@@ -69,7 +70,7 @@ class Decision {
   void note_refused();
   void note_biased();
   bool stay_fused(const TensorInfo& tensor) const;
-  void read_sources();
+  Result<void> read_sources();
 
   const CheckpointHeader& header_;
   const QuantizeOptions& options_;
@@ -84,20 +85,6 @@ class Decision {
 
 bool has_bias(const CheckpointHeader& header, std::string_view experts) {
   return header.find(cat(experts, "_bias")) != nullptr;
-}
-
-bool in_recipe(std::string_view name, WeightRecipe recipe) {
-  switch (recipe) {
-    case WeightRecipe::all:
-      return true;
-    case WeightRecipe::experts:
-      return !expert_bank(name).empty() || !fused_bank(name).empty();
-    case WeightRecipe::mlp:
-      return mlp_part(name);
-    case WeightRecipe::mlp_o:
-      return mlp_part(name) || output_projection(name);
-  }
-  return false;
 }
 
 // Why a tensor is copied whose name is that of a weight, or nothing for one to quantize. Whole
@@ -267,19 +254,28 @@ void Decision::note_biased() {
                             quote(first->name), " are"));
 }
 
-void Decision::read_sources() {
+Result<void> Decision::read_sources() {
   std::size_t kept = 0;
   for (PlannedTensor& tensor : plan_.tensors) {
     const auto source = sources_.find(tensor.name);
     if (source == sources_.end()) continue;
     tensor.scaled = source->second;
     if (tensor.action == Action::quantize) continue;
+    if (options_.keep_fp8 && source->second.kind == CodeForm::fp8 &&
+        may_stay_fp8(model_, tensor.name)) {
+      DIECAST_TRY(tensor.fp8, kept_fp8_form(header_, *header_.find(tensor.name), source->second));
+      tensor.reason = cat("stays FP8: ", tensor.reason);
+      continue;
+    }
     decode_from(source->second, tensor);
     ++kept;
   }
   if (kept > 0)
     plan_.notes.push_back(
         cat(kept, " weights of the quantized model are not quantized again: they become BF16"));
+  if (std::string note = note_of_kept_fp8(plan_); !note.empty())
+    plan_.notes.push_back(std::move(note));
+  return {};
 }
 
 }  // namespace

@@ -44,12 +44,13 @@ Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
     const bool one = scale->elements() == 1 && scale->shape.size() <= 2;
     const bool by_row = scale->shape == Extents{rows} || scale->shape == Extents{rows, 1};
     const Extents grid = {blocks(rows, model.block_rows), blocks(cols, model.block_cols)};
+    const Extents spread = {grid[0], 1, grid[1], 1};
     const Extents groups = {rows, blocks(cols, kMxBlock)};
     const bool exponents = scale->dtype == StoredDType::u8 || scale->dtype == StoredDType::f8_e8m0;
     ScaledSource out{scale->name, 0, 0, tensor.name, CodeForm::fp8};
     if (exponents && scale->shape == groups && cols % kMxBlock == 0)
       out.block_rows = 1, out.block_cols = kMxBlock;
-    else if (part != "weight_scale" && scale->shape == grid)
+    else if (scale->shape == (part == "weight_scale" ? spread : grid))
       out.block_rows = model.block_rows, out.block_cols = model.block_cols;
     else if (one)
       out.block_rows = rows, out.block_cols = cols;

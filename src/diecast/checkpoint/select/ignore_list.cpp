@@ -109,7 +109,7 @@ EngineModules engine_modules(const Plan& plan) {
     const std::size_t dot = tensor.name.rfind('.');
     if (tensor.shape.size() < 2 || dot == tensor.name.npos) continue;
     const std::string module = tensor.name.substr(0, dot);
-    if (tensor.action == Action::quantize)
+    if (tensor.action == Action::quantize || tensor.fp8)
       out.quantized.insert(module);
     else if (tensor.name.ends_with(kWeightSuffix) || float_dtype(tensor.dtype))
       out.others.insert(module);

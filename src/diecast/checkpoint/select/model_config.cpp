@@ -49,6 +49,14 @@ void read_block_size(const ConfigJson& config, ModelConfig& out) {
   }
 }
 
+// compressed-tensors names no other tool than itself.
+std::string producer_in(const ConfigJson& config) {
+  const std::string method = text_at(config, "quant_method");
+  if (method == "compressed-tensors") return method;
+  const ConfigJson* const producer = member(config, "producer");
+  return producer == nullptr ? "" : text_at(*producer, "name");
+}
+
 // Which key says it, and what.
 std::string quantized_by_key(const ConfigJson& whole, ModelConfig& out) {
   const auto all = quantization_configs(whole);
@@ -56,6 +64,7 @@ std::string quantized_by_key(const ConfigJson& whole, ModelConfig& out) {
   const auto& [key, config] = all.front();
   out.readable = is_readable(*config);
   read_block_size(*config, out);
+  out.producer = producer_in(*config);
   const std::string how = text_at(*config, "quant_method"), format = text_at(*config, "format");
   return cat(key, ", which says ", how.empty() ? "something else" : quote(how, 40),
              format.empty() ? "" : cat(" ", quote(format, 40)));
@@ -92,6 +101,8 @@ Result<ModelConfig> read_model_config(const Checkpoint& checkpoint, FileSystem& 
   out = parse_model_config(config);
   DIECAST_TRY(const std::string quantization, text_of(kQuantConfig));
   if (out.quantized.empty() && !quantization.empty()) out.quantized = std::string(kQuantConfig);
+  if (const auto said = parse_config(quantization); said && out.producer.empty())
+    out.producer = producer_in(*said);
   return out;
 }
 

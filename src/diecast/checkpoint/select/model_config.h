@@ -25,7 +25,8 @@ struct ModelConfig {
   // Which key says that the weights are quantized already, and how: "quantization_config, which
   // says fp8". Empty: none does.
   std::string quantized;
-  bool readable = false;                             // in a form that is read
+  std::string producer;   // who has quantized them, where the config says so: "modelopt"
+  bool readable = false;  // in a form that is read
   std::uint64_t block_rows = 128, block_cols = 128;  // weight_block_size
 };
 

@@ -93,6 +93,10 @@ const Unread* unread(Engine engine, const StoredForm& form) {
   return found == std::end(kUnread) ? nullptr : found;
 }
 
+bool reads(Engine engine, Fp8Form form) {
+  return engine == Engine::vllm || form == Fp8Form::tensor;
+}
+
 std::string_view engine_name(Engine engine) { return engine == Engine::vllm ? "vllm" : "sglang"; }
 
 std::string_view engine_title(Engine engine) {

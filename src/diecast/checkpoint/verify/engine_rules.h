@@ -35,5 +35,6 @@ struct Unread {
   std::string_view why, fix;
 };
 const Unread* unread(Engine engine, const StoredForm& form);  // null: it reads the form
+bool reads(Engine engine, Fp8Form form);  // beside another format, as MIXED_PRECISION says
 
 }  // namespace diecast

@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan_outputs.h>
 #include <diecast/checkpoint/select/fused_experts.h>
+#include <diecast/checkpoint/select/kept_fp8.h>
 #include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/verify/found_weights.h>
 #include <diecast/checkpoint/weight_parts.h>
@@ -98,6 +99,30 @@ FoundWeights find_weights(const CheckpointHeader& header) {
   return out;
 }
 
+namespace {
+
+// The tensors of a weight, held against those that it should have.
+std::vector<PartFault> held_against(const CheckpointHeader& header, const FoundWeight& weight,
+                                    const std::vector<TensorInfo>& wanted, std::string_view title) {
+  std::vector<PartFault> out;
+  for (const TensorInfo& want : wanted) {
+    const TensorInfo* const found = header.find(want.name);
+    const bool scalar = want.dtype == StoredDType::f32 && want.shape.size() < 2;
+    if (found == nullptr)
+      out.push_back({cat("no ", want.name.substr(weight.module().size())),
+                     cat(quote(weight.name), " has no ", quote(want.name),
+                         ": engines then use what is in memory")});
+    else if (found->dtype != want.dtype ||
+             (scalar ? found->elements() != want.elements() : found->shape != want.shape))
+      out.push_back(
+          {cat("part ", scalar), cat(described(*found), " is not ", stored_dtype_name(want.dtype),
+                                     " ", shape_text(want.shape), ", as ", title, " has it")});
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
                                    const StoredForm& form) {
   const TensorInfo& codes = *header.find(weight.codes);
@@ -105,21 +130,15 @@ std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWe
   const auto planned = planned_as(codes, weight, form);
   if (!planned || codes.name != codes_name(weight.name, form))
     return {{"codes", cat(described(codes), " is not what a weight is in ", title)}};
-  std::vector<PartFault> out;
-  for (const TensorInfo& want : outputs_of(*planned)) {
-    const TensorInfo* const found = header.find(want.name);
-    const bool scalar = want.dtype == StoredDType::f32;
-    if (found == nullptr)
-      out.push_back({cat("no ", scalar, want.name == input_scale_name(weight.name, form)),
-                     cat(quote(weight.name), " has no ", quote(want.name),
-                         ": engines then use what is in memory")});
-    else if (found->dtype != want.dtype ||
-             (scalar ? found->elements() != 1 : found->shape != want.shape))
-      out.push_back(
-          {cat("part ", scalar), cat(described(*found), " is not ", stored_dtype_name(want.dtype),
-                                     " ", shape_text(want.shape), ", as ", title, " has it")});
-  }
-  return out;
+  return held_against(header, weight, outputs_of(*planned), title);
+}
+
+std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
+                                   Fp8Form form) {
+  const TensorInfo& codes = *header.find(weight.codes);
+  if (codes.name != weight.name || codes.shape.size() != 2)
+    return {{"codes", cat(described(codes), " is not what a weight is in ", word(form))}};
+  return held_against(header, weight, kept_fp8_outputs(weight.name, codes.shape, form), word(form));
 }
 
 }  // namespace diecast

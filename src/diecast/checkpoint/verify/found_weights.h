@@ -31,5 +31,7 @@ struct PartFault {
 };
 std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
                                    const StoredForm& form);
+std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
+                                   Fp8Form form);
 
 }  // namespace diecast

@@ -5,16 +5,26 @@
 #include <algorithm>
 
 namespace diecast {
+namespace {
+
+// What may take longer than its length: repetitions by number, and references back.
+bool is_costly(const std::string& expression) {
+  constexpr std::size_t kLongest = 1000;
+  for (std::size_t i = 0; i + 1 < expression.size(); ++i)
+    if (expression[i] == '\\' && expression[i + 1] >= '0' && expression[i + 1] <= '9') return true;
+  return expression.size() > kLongest || expression.find('{') != expression.npos;
+}
+
+}  // namespace
 
 void NamePatterns::add(const std::string& entry) {
   constexpr std::string_view kExpression = "re:";
-  constexpr std::size_t kLongest = 1000;
   if (!entry.starts_with(kExpression)) {
     names_.insert(entry);
     return;
   }
   const std::string expression = entry.substr(kExpression.size());
-  if (expression.size() > kLongest || expression.find('{') != expression.npos) return;
+  if (is_costly(expression)) return;
   regex_t compiled;
   if (::regcomp(&compiled, cat("^(", expression, ")").c_str(), REG_EXTENDED | REG_NOSUB) != 0)
     return;

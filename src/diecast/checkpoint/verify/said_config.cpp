@@ -24,6 +24,12 @@ std::optional<WeightFormat> format_of(const std::string& algorithm) {
   return std::nullopt;
 }
 
+std::optional<LayerForm> layer_of(const std::string& algorithm) {
+  if (const auto format = format_of(algorithm)) return LayerForm{*format, {}};
+  if (const auto fp8 = parse_word<Fp8Form>(algorithm)) return LayerForm{{}, fp8};
+  return std::nullopt;
+}
+
 // `at`: the config itself, or what hf_quant_config.json has as "quantization".
 Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   SaidConfig out;
@@ -40,10 +46,10 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   const ConfigJson* const layers = member(at, "quantized_layers");
   if (layers == nullptr || !layers->is_object()) return not_known("modelopt", algorithm);
   for (const auto& [module, what] : layers->items()) {
-    const std::optional<WeightFormat> format = format_of(text_at(what, "quant_algo"));
-    if (!format) return not_known("modelopt", text_at(what, "quant_algo"));
-    out.layers.emplace(module, *format);
-    if (!is_mx(*format)) out.form.format = *format;
+    const std::optional<LayerForm> form = layer_of(text_at(what, "quant_algo"));
+    if (!form) return not_known("modelopt", text_at(what, "quant_algo"));
+    out.layers.emplace(module, *form);
+    if (!form->fp8 && !is_mx(form->format)) out.form.format = form->format;
   }
   return out;
 }
@@ -93,9 +99,9 @@ bool SaidConfig::is_listed(const std::string& module) const {
 }
 
 // As vLLM looks for them: the module, what it is made of, or what stands in it.
-std::set<WeightFormat> SaidConfig::layers_of(const std::string& module) const {
+std::set<LayerForm> SaidConfig::layers_of(const std::string& module) const {
   if (const auto found = layers.find(module); found != layers.end()) return {found->second};
-  std::set<WeightFormat> out;
+  std::set<LayerForm> out;
   const std::size_t parent = module.rfind('.') + 1;
   for (const ProjectionFamily& family : kProjectionFamilies) {
     if (family.fused.empty() || family.fused != std::string_view(module).substr(parent)) continue;
@@ -124,13 +130,28 @@ Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
 
 std::optional<StoredForm> SaidConfig::form_of(const std::string& module) const {
   if (ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
-  return mixed ? StoredForm{*layers_of(module).begin(), form.config} : form;
+  if (!mixed) return form;
+  const LayerForm layer = *layers_of(module).begin();
+  return layer.fp8 ? std::nullopt : std::optional(StoredForm{layer.format, form.config});
+}
+
+std::optional<Fp8Form> SaidConfig::fp8_of(const std::string& module) const {
+  if (!mixed || ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
+  return layers_of(module).begin()->fp8;
+}
+
+std::set<Fp8Form> SaidConfig::fp8_forms() const {
+  std::set<Fp8Form> out;
+  for (const auto& [module, layer] : layers)
+    if (layer.fp8) out.insert(*layer.fp8);
+  return out;
 }
 
 std::vector<StoredForm> SaidConfig::forms() const {
   if (!mixed) return {form};
   std::set<WeightFormat> formats;
-  for (const auto& [module, format] : layers) formats.insert(format);
+  for (const auto& [module, layer] : layers)
+    if (!layer.fp8) formats.insert(layer.format);
   std::vector<StoredForm> out;
   for (const WeightFormat format : formats) out.push_back({format, form.config});
   return out;

@@ -10,6 +10,7 @@
 #include <diecast/checkpoint/verify/engine_rules.h>
 #include <diecast/checkpoint/verify/name_patterns.h>
 
+#include <compare>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,25 +19,34 @@
 
 namespace diecast {
 
+// What a module is of several formats.
+struct LayerForm {
+  WeightFormat format = WeightFormat::nvfp4;
+  std::optional<Fp8Form> fp8;  // it is FP8 instead
+  auto operator<=>(const LayerForm&) const = default;
+};
+
 struct SaidConfig {
   StoredForm form;                  // of what is quantized
   std::vector<std::string> ignore;  // ModelOpt's: modules that are not, as the config writes them
   NamePatterns patterns;            // compressed-tensors' and SGLang's list of these
   // Of two formats (MIXED_PRECISION): what each module is. Those that it does not name are not
   // quantized.
-  std::map<std::string, WeightFormat> layers;
+  std::map<std::string, LayerForm> layers;
   bool mixed = false;
 
   // Whether an engine leaves a module as it is.
   Ignored ignored(Engine engine, const std::string& module) const;
-  // The form of a module's weight; none: it is not quantized. As vLLM reads the config.
+  // The form of a module's weight; none: it is not quantized, or FP8. As vLLM reads the config.
   std::optional<StoredForm> form_of(const std::string& module) const;
+  std::optional<Fp8Form> fp8_of(const std::string& module) const;  // none: it is no such FP8
   // All that the config names.
   std::vector<StoredForm> forms() const;
+  std::set<Fp8Form> fp8_forms() const;
 
  private:
   bool is_listed(const std::string& module) const;
-  std::set<WeightFormat> layers_of(const std::string& module) const;
+  std::set<LayerForm> layers_of(const std::string& module) const;
 };
 
 // `config` is a quantization_config, or the text of hf_quant_config.json. Errors: not_supported

@@ -4,10 +4,12 @@
 #include <diecast/checkpoint/select/families.h>
 #include <diecast/checkpoint/select/ignore_list.h>
 #include <diecast/checkpoint/select/keep_list.h>
+#include <diecast/checkpoint/side_files.h>
 #include <diecast/checkpoint/verify/found_weights.h>
 #include <diecast/checkpoint/verify/said_config.h>
 #include <diecast/checkpoint/verify/verify.h>
 #include <diecast/checkpoint/weight_parts.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,9 +47,13 @@ class Verification {
     }
     check_engines();
     check_lists(modules);
-    for (const FoundWeight& weight : found_.weights)
+    for (const FoundWeight& weight : found_.weights) {
       if (const auto form = said_->form_of(weight.module()))
         DIECAST_CHECK(check_weight(weight, *form));
+      if (const auto fp8 = said_->fp8_of(weight.module()))
+        for (PartFault& fault : part_faults(header_, weight, *fp8))
+          add(kBoth, fault.kind, std::move(fault.what), kAgain);
+    }
     DIECAST_CHECK(check_families());
     return std::move(report_);
   }
@@ -71,6 +77,13 @@ class Verification {
               cat("the weights are ", word(form.format), " of ", word(form.config), ", and ",
                   engine_title(engine), " ", why->why),
               why->fix);
+    for (const Fp8Form form : said_->fp8_forms())
+      for (const Engine engine : kEngines)
+        if (!reads(engine, form))
+          add({engine}, cat("unread ", engine_name(engine)),
+              cat("the weights are ", word(form), " in part, which ", engine_title(engine),
+                  " does not read beside another format"),
+              "quantize without --keep-fp8 for it");
   }
 
   void check_lists(const EngineModules& modules) {
@@ -170,15 +183,15 @@ class Verification {
   void check_units() {
     std::set<std::string_view> quantized;
     for (const FoundWeight& weight : found_.weights) quantized.insert(weight.name);
-    std::map<std::string, std::set<std::optional<WeightFormat>>> units;
+    std::map<std::string, std::set<std::optional<LayerForm>>> units;
     for (const TensorInfo& tensor : found_.named.tensors) {
       if (!tensor.name.ends_with(kWeightSuffix) || tensor.shape.size() != 2) continue;
       const Membership of = membership(found_.named, tensor.name);
       const bool several = of.family != nullptr || !expert_bank(tensor.name).empty();
       if (!several) continue;
-      std::optional<WeightFormat> format;
+      std::optional<LayerForm> format;
       if (quantized.contains(tensor.name))
-        format = said_ && said_->mixed ? mixed_format(tensor.name) : WeightFormat::nvfp4;
+        format = said_ && said_->mixed ? mixed_form(tensor.name) : LayerForm();
       units[unit_of(found_.named, tensor.name)].insert(format);
     }
     for (const auto& [name, formats] : units)
@@ -189,10 +202,12 @@ class Verification {
             "quantize all of it to one format, or nothing");
   }
 
-  std::optional<WeightFormat> mixed_format(std::string_view weight) const {
-    const auto form =
-        said_->form_of(std::string(weight.substr(0, weight.size() - kWeightSuffix.size())));
-    return form ? std::optional(form->format) : std::nullopt;
+  std::optional<LayerForm> mixed_form(std::string_view weight) const {
+    const std::string module(weight.substr(0, weight.size() - kWeightSuffix.size()));
+    const auto form = said_->form_of(module);
+    const auto fp8 = said_->fp8_of(module);
+    if (!form && !fp8) return std::nullopt;
+    return LayerForm{form ? form->format : WeightFormat::nvfp4, fp8};
   }
 
   const Checkpoint& checkpoint_;
@@ -202,6 +217,27 @@ class Verification {
   std::map<std::string, std::size_t> kinds_;
   VerifyReport report_;
 };
+
+// Engines read the files that the index names, and no others.
+Result<void> note_unread_files(const Checkpoint& checkpoint, FileSystem& files,
+                               VerifyReport& report) {
+  const std::string path = checkpoint.folder() + "/";
+  const Descriptor folder(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0));
+  if (!folder) return file_error("open", path, folder.number());
+  std::vector<std::string> unread;
+  const int listed = files.list_directory(folder.number(), [&](std::string_view name) {
+    const bool known = std::ranges::find(checkpoint.names(), name) != checkpoint.names().end();
+    const bool weights = name.ends_with(".safetensors") && !name.starts_with('.');
+    if (weights && !known && !is_draft_file(name)) unread.push_back(quote(name));
+    return true;
+  });
+  if (listed < 0) return file_error("list", path, listed);
+  std::ranges::sort(unread);
+  if (!unread.empty())
+    report.notes.push_back(
+        cat("engines do not read ", join(unread, ", "), ", which the checkpoint does not name"));
+  return {};
+}
 
 }  // namespace
 
@@ -213,7 +249,9 @@ bool VerifyReport::loads(Engine engine) const {
 
 Result<VerifyReport> verify_checkpoint(const Checkpoint& checkpoint, FileSystem& files) {
   DIECAST_TRY(std::optional<SaidConfig> said, said_by_folder(checkpoint, files));
-  return Verification(checkpoint, std::move(said)).run();
+  DIECAST_TRY(VerifyReport report, Verification(checkpoint, std::move(said)).run());
+  DIECAST_CHECK(note_unread_files(checkpoint, files, report));
+  return report;
 }
 
 }  // namespace diecast

@@ -22,6 +22,7 @@ struct VerifyFault {
 struct VerifyReport {
   std::vector<VerifyFault> faults;
   std::size_t quantized = 0, others = 0;  // modules
+  std::vector<std::string> notes;         // what may be meant so, a sentence each
   bool loads(Engine engine) const;
 };
 
