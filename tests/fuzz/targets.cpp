@@ -22,6 +22,7 @@
 #include "cache/model_file_system.h"
 #include "cache/sample_artifact.h"
 #include "fake/cubin.h"
+#include "fuzz/checkpoint_target.h"
 #include "fuzz/complete_target.h"
 #include "fuzz/npy_target.h"
 #include "fuzz/repair.h"
@@ -260,6 +261,8 @@ constexpr FuzzTarget kTargets[] = {{"entry", fuzz_entry, entry_seeds},
                                    {"bundle", fuzz_bundle, bundle_seeds},
                                    {"safetensors", fuzz_safetensors, safetensors_seeds},
                                    {"index", fuzz_index, index_seeds},
+                                   {"config", fuzz_config, config_seeds},
+                                   {"weights", fuzz_weights, weights_seeds},
                                    {"manifest", fuzz_manifest, manifest_seeds},
                                    {"template", fuzz_template, template_seeds},
                                    {"complete", fuzz_complete, complete_seeds},

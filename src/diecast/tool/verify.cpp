@@ -26,6 +26,7 @@ nlohmann::ordered_json report_json(const VerifyReport& report) {
   nlohmann::ordered_json out = {{"quantized", report.quantized},
                                 {"others", report.others},
                                 {"engines", nlohmann::ordered_json::object()},
+                                {"notes", report.notes},
                                 {"faults", nlohmann::ordered_json::array()}};
   for (const Engine engine : kEngines) out["engines"][engine_name(engine)] = report.loads(engine);
   for (const VerifyFault& fault : report.faults) {
@@ -61,13 +62,15 @@ void print_verdict(const VerifyReport& report) {
               fault.count == 1 ? "" : cat(" (and ", fault.count - 1, " more)"),
               "\n  fix: ", fault.fix));
   }
+  for (const std::string& note : report.notes) print(cat("note: ", note));
   print(cat(counted(report.quantized, "quantized weight"), ", ", report.others, " others"));
   for (const Engine engine : kEngines)
     print(cat(engine_title(engine), report.loads(engine) ? ": no rule is broken" : ": no"));
 }
 
 Command add_verify(CLI::App& app) {
-  auto* command = app.add_subcommand("verify", "Would engines load this folder of quantized weights?");
+  auto* command =
+      app.add_subcommand("verify", "Would engines load this folder of quantized weights?");
   auto options = std::make_shared<VerifyArguments>();
   command->add_option("input", options->input, "A model's folder, or the index in it")->required();
   command->add_option("--for", options->engines, "Engines that decide the exit code")
@@ -76,11 +79,11 @@ Command add_verify(CLI::App& app) {
       ->default_str("vllm,sglang");
   command->add_flag("--json", options->json, "For programs");
   command->footer(
-      "Held against each other are the config, the tensors and the rules that loaders of "
-      "ModelOpt's\n"
-      "NVFP4 have: which modules are to be ignored, parts, shapes, types, scales that fused "
-      "modules\n"
-      "share. That no rule is broken does not say that an engine has the model's architecture.");
+      "Held against each other are the config, the tensors and the rules that loaders have: which\n"
+      "form of weights an engine reads, which modules are to be ignored, parts, shapes, types,\n"
+      "scales that fused modules share. Known are the forms that `diecast quantize` writes, and\n"
+      "other tools' of the same names. That no rule is broken does not say that an engine has the\n"
+      "model's architecture.");
   return {command, [options] { return verify(*options); }};
 }
 
