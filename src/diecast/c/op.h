@@ -113,7 +113,7 @@ struct Binding {
                            const void* options, Stream stream, bool found_only) {
     if constexpr (Recalls<Bound>) {
       if (const Taken<Bound> taken(tensors, options, *device); taken.views != nullptr) {
-        if (const Prepared* const known = taken.last.known(runtime_handle)) {
+        if (const Prepared* const known = taken.last->known(runtime_handle)) {
           DIECAST_CHECK(Bound::run(*known, *taken.views, stream));
           return true;
         }
@@ -132,8 +132,10 @@ struct Binding {
   // Keeps a call that was checked for the next one like it.
   static void recall(const Views& views, const void* tensors, const void* options,
                      const Device& device, std::uint64_t runtime_handle, const Prepared* known) {
-    if constexpr (Recalls<Bound>)
-      last_like<Bound>(tensors).keep(views, tensors, options, device, runtime_handle, known);
+    if constexpr (Recalls<Bound>) {
+      if (Recalled<Bound>* const last = LastCalls<Bound>::make_like(tensors))
+        last->keep(views, tensors, options, device, runtime_handle, known);
+    }
   }
 
   class Call : public PreparedCall {

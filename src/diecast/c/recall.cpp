@@ -100,6 +100,7 @@ bool CallForm::keep(const diecast_op_info& info, const void* tensors, const void
   }
   device_ = &device;
   ordinal_ = device.properties().ordinal;
+  capability_ = device.properties().cc;
   count_ = count;
   return count > 0;
 }
@@ -119,7 +120,7 @@ bool CallForm::take(const diecast_op_info& info, const void* tensors, const void
     addresses[i] = address_of(*tensor);
   }
   if (!same_options(info, options) || !disjoint(addresses) ||
-      ordinal_ != device.properties().ordinal)
+      ordinal_ != device.properties().ordinal || capability_ != device.properties().cc)
     return false;
   for (std::size_t i = 0; i < count_; ++i) tensors_[i].address = addresses[i];
   return true;

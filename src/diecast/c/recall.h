@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace diecast::c {
 
@@ -50,8 +51,9 @@ class CallForm {
 
   std::size_t count_ = 0;  // 0: nothing is kept
   std::array<OneTensor, kTensors> tensors_;
+  // Another device at a dead one's address may be of another kind, or another GPU.
   const Device* device_ = nullptr;
-  int ordinal_ = 0;
+  int ordinal_ = 0, capability_ = 0;
   bool has_words_ = false;
   std::array<std::uint64_t, kOptions> options_{};  // behind the structure's size
   std::array<std::array<char, kLetters>, kOptions> words_{};
@@ -133,24 +135,49 @@ concept Recalls = requires(typename Bound::Views& views) {
 inline constexpr std::size_t kForms = 8;
 std::size_t form_number(const diecast_op_info& info, const void* tensors);
 
-// This thread's last call of an op with a form of the same number.
+// A thread's last calls of an op, one for each number of a form. Each is made as it is first kept,
+// in memory that ends with the thread. The pointers need no destructor: a call from another
+// object's destructor, as the thread ends, finds and keeps nothing.
 template <class Bound>
-Recalled<Bound>& last_like(const void* tensors) {
-  static thread_local std::array<Recalled<Bound>, kForms> forms;
-  return forms[form_number(Bound::info(), tensors)];
-}
+class LastCalls {
+ public:
+  // Null: there was none of this form's number.
+  static Recalled<Bound>* like(const void* tensors) {
+    return calls_[form_number(Bound::info(), tensors)];
+  }
+  // Null: the thread ends.
+  static Recalled<Bound>* make_like(const void* tensors) {
+    if (ended_) return nullptr;
+    static thread_local const AtEnd at_end;
+    Recalled<Bound>*& call = calls_[form_number(Bound::info(), tensors)];
+    if (call == nullptr) call = new Recalled<Bound>;
+    return call;
+  }
+
+ private:
+  struct AtEnd {
+    AtEnd() {}
+    ~AtEnd() {
+      ended_ = true;
+      for (Recalled<Bound>*& call : calls_) delete std::exchange(call, nullptr);
+    }
+  };
+  static inline thread_local constinit std::array<Recalled<Bound>*, kForms> calls_{};
+  static inline thread_local constinit bool ended_ = false;
+};
 
 // The views of a call like this thread's last one, while it lasts; null: there was none.
 template <class Bound>
 struct Taken {
-  Recalled<Bound>& last;
+  Recalled<Bound>* last;
   typename Bound::Views* views;
 
   Taken(const void* tensors, const void* options, const Device& device)
-      : last(last_like<Bound>(tensors)), views(last.take(tensors, options, device)) {}
+      : last(LastCalls<Bound>::like(tensors)),
+        views(last == nullptr ? nullptr : last->take(tensors, options, device)) {}
   Taken(const Taken&) = delete;
   ~Taken() {
-    if (views != nullptr) last.give_back();
+    if (views != nullptr) last->give_back();
   }
 };
 
