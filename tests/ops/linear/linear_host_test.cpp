@@ -1,6 +1,7 @@
 // The op on the host: weights read back by an identity, sums of integers, a bound against f64, and
 // rows that do not depend on how many come with them.
 #include <diecast/diecast.h>
+#include <diecast/ops/reference/linear.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/packed_linear.h>
 
@@ -109,6 +110,20 @@ TEST_F(LinearOnHost, IsWithinTheBoundOfTheExactSum) {
       const double bound = (4096 / 16 + split + 4) * 0x1p-22 * magnitude * 0.75;
       ASSERT_LE(std::abs(out.at(m, n) - sum * 0.75), bound) << m << ", " << n;
     }
+  }
+}
+
+TEST_F(LinearOnHost, PartsAreAddedInTheirOrder) {
+  const CheckpointWeight weight = drawn(Format::nvfp4, 24, 576, 1, 126);
+  HostMatrix x = normal(DType::bf16, 2, 576);
+  reference::Linear of{.rows = 2, .cols = 24, .depth = 576};
+  for (std::int64_t i = 0; i < 2 * 576; ++i) of.x.push_back(x.at(i / 576, i % 576));
+  for (std::int64_t i = 0; i < 24 * 576; ++i) of.weights.push_back(weight.value(i / 576, i % 576));
+  for (of.split = 1; of.split <= 8; of.split *= 2) {
+    const HostMatrix out = result(x, packed(weight), 1.0f, {.split = of.split});
+    for (std::int64_t m = 0; m < 2; ++m)
+      for (std::int64_t n = 0; n < 24; ++n)
+        ASSERT_EQ(out.at(m, n), reference::linear_sum(of, m, n)) << of.split << ": " << m << n;
   }
 }
 

@@ -33,5 +33,16 @@ TEST(LinearTable, IsOfKernelsThatThereAreOnEveryTarget) {
   }
 }
 
+// A weight's sums have the order that it gives them, for ever.
+TEST(LinearSplit, IsOfTheWeightsShapeAlone) {
+  EXPECT_EQ(linear_split(28672, 8192), 1);
+  EXPECT_EQ(linear_split(7168, 2048), 1);
+  EXPECT_EQ(linear_split(4096, 4096), 2);
+  EXPECT_EQ(linear_split(8192, 28672), 2);
+  EXPECT_EQ(linear_split(2048, 16320), 4);
+  EXPECT_EQ(linear_split(2048, 16384), 8);
+  EXPECT_EQ(linear_split(64, 1 << 20), 8);
+}
+
 }  // namespace
 }  // namespace diecast

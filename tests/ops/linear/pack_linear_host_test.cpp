@@ -170,6 +170,12 @@ TEST_F(PackLinear, TellsWhatCannotBeHeld) {
   EXPECT_EQ(status.not_bf16, 2u);
   EXPECT_EQ(status.first_row_not_f16, 33u);
 
+  CheckpointWeight gated = drawn(Format::nvfp4, 32, 64);
+  gated.scales[10 * 4] = 0x7F;  // packed as row 18
+  const PackedLinear of_gated = room_for(view(gated), bytes, Gated::halves);
+  pack_linear(*runtime_, view(gated), of_gated, {&status, device_}).value();
+  EXPECT_EQ(status.first_row_not_bf16, 10u);
+
   CheckpointWeight mx = every_code(Format::mxfp4, 0, 255);
   const PackedLinear of_mx = room_for(view(mx), bytes);
   pack_linear(*runtime_, view(mx), of_mx, {&status, device_}).value();
