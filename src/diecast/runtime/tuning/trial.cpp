@@ -5,53 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 namespace diecast {
 namespace {
 
-constexpr std::size_t kPiece = 1u << 22;  // bytes drawn, filled and read at once
+constexpr std::size_t kPiece = 1u << 22;  // bytes filled and read at once
 constexpr double kSampleMs = 1;           // what a sample should take, at least
 constexpr int kMostLaunches = 100;        // in a sample, one graph
 constexpr std::size_t kGraphs = 3;        // in turns: what is quick in one may be slow in another
-
-// The bits of one element: a float, or any byte. Most data are between 2^-9 and 1/4 and some as far
-// as 2^-20 (f16: 2^-14) and 16, so that sums in another order are other sums. What is no data is
-// above all data, as an amax is: a kernel's way for elements beyond it is not the one to be timed.
-std::uint64_t element_bits(DType type, bool data, std::uint64_t random) {
-  const std::uint64_t sign = data ? random >> 63 : 0, power = (random >> 32) % 7;
-  const bool far = (random >> 40) % 4 == 0;
-  const std::uint64_t wide = !data ? 24 : far ? (random >> 44) % 24 : 11 + power;  // from 2^-20 on
-  switch (type) {
-    case DType::bf16:
-      return sign << 15 | (107 + wide) << 7 | (random & 127);
-    case DType::f16:
-      return sign << 15 | (std::max<std::uint64_t>(wide, 6) - 5) << 10 | (random & 1023);
-    case DType::f32:
-      return sign << 31 | (107 + wide) << 23 | (random & 0x7fffff);
-    case DType::f64:
-      return sign << 63 | (1003 + wide) << 52 | (random & 0xfffffffffffff);
-    case DType::e4m3:
-      return (4 + power) << 3 | (random & 7);
-    case DType::e5m2:
-      return (12 + power) << 2 | (random & 3);
-    case DType::e8m0:
-      return 124 + power;
-    default:
-      return random & 255;
-  }
-}
-
-Bytes drawn(DType type, bool data, std::size_t bytes) {
-  const auto width = static_cast<std::size_t>(dtype_bits(type) / 8);
-  Bytes out(std::min(bytes, kPiece));
-  std::mt19937_64 random(static_cast<std::uint64_t>(type) + 1);
-  for (std::size_t at = 0; at + width <= out.size(); at += width) {
-    const std::uint64_t bits = element_bits(type, data, random());
-    for (std::size_t i = 0; i < width; ++i) out[at + i] = static_cast<std::byte>(bits >> (8 * i));
-  }
-  return out;
-}
 
 bool is_index(DType type) {
   return type == DType::i32 || type == DType::u32 || type == DType::i64 || type == DType::u64 ||
@@ -111,32 +72,49 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
       const std::size_t index =
           static_cast<std::size_t>(&argument - specialization.arguments().data());
       const bool data = specialization.tmpl().arguments()[index].type != dtype_name(DType::f32);
-      DIECAST_CHECK(out.add_tensor(argument, elements, data));
+      DIECAST_CHECK(out.add_tensor(argument, extents, data));
     } else {
       return not_told(specialization, argument);
     }
   }
+  for (const Memory& one : out.memory_)
+    if (!one.written) out.largest_ = std::max(out.largest_, one.elements());
+  for (Memory& one : out.memory_) one.tensor.largest = one.elements() == out.largest_;
+  DIECAST_CHECK(out.draw(0));
   DIECAST_CHECK(out.reset());
   return out;
 }
 
-Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements, bool is_data) {
+Result<void> Trial::add_tensor(const BoundArgument& argument, std::span<const std::int64_t> extents,
+                               bool is_data) {
   Memory one;
+  const std::int64_t elements = elements_of(extents);
   one.bytes = static_cast<std::size_t>(elements * dtype_bits(argument.dtype) / 8);
   DIECAST_TRY(one.memory, DeviceMemory::allocate(device_, one.bytes));
-  void* const data = one.memory.data();
   one.written = argument.direction != Argument::Direction::in;
   one.before = argument.direction == Argument::Direction::out ? 0xA5 : 0;
-  if (!one.written) {
-    const Bytes values = drawn(argument.dtype, is_data, one.bytes);
+  one.tensor.type = argument.dtype;
+  one.tensor.cols = extents.empty() ? 1 : extents.back();
+  one.tensor.rows = elements / std::max<std::int64_t>(one.tensor.cols, 1);
+  one.tensor.data = is_data;
+  one.tensor.place = static_cast<int>(std::ranges::count(memory_, false, &Memory::written));
+  arguments_.push_back(KernelArgument::tensor(argument.dtype, one.memory.data()));
+  memory_.push_back(std::move(one));
+  return {};
+}
+
+Result<void> Trial::draw(std::uint64_t which) {
+  for (Memory& one : memory_) {
+    if (one.written) continue;
+    while (one.draws.size() <= which) one.draws.push_back(drawn(one.tensor, one.draws.size()));
+    const Bytes& values = one.draws[which];
     for (std::size_t at = 0; at < one.bytes; at += values.size()) {
-      DIECAST_CHECK(device_->copy_to_device(static_cast<std::byte*>(data) + at, values.data(),
-                                            std::min(values.size(), one.bytes - at), {}));
+      DIECAST_CHECK(device_->copy_to_device(static_cast<std::byte*>(one.memory.data()) + at,
+                                            values.data(), std::min(values.size(), one.bytes - at),
+                                            {}));
     }
     DIECAST_CHECK(device_->synchronize({}));
   }
-  arguments_.push_back(KernelArgument::tensor(argument.dtype, data));
-  memory_.push_back(std::move(one));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <diecast/base/hash.h>
 #include <diecast/launch/device_memory.h>
 #include <diecast/launch/kernel.h>
+#include <diecast/runtime/tuning/draw.h>
 #include <diecast/runtime/tuning/given.h>
 #include <diecast/runtime/tuning/record.h>
 
@@ -25,6 +26,10 @@ class Trial {
                             const RunSizes& sizes, const GivenArguments& given = {});
 
   std::span<const KernelArgument> arguments() const { return arguments_; }
+  // How many draws of the inputs show that two configurations are alike: 1 where none is drawn.
+  std::uint64_t draws() const { return largest_ > 0 ? draws_for(largest_) : 1; }
+  // Puts that draw into the inputs; it has draw 0 from the beginning. Errors: of the device.
+  Result<void> draw(std::uint64_t which);
   // What is written (out: 0xA5 everywhere; inout: zeros), as before the first launch.
   Result<void> reset() const;
   // A digest of each tensor that is written, in the order of the arguments.
@@ -38,12 +43,17 @@ class Trial {
     std::size_t bytes = 0;
     bool written = false;
     std::uint8_t before = 0;  // each byte of what is written
+    DrawnTensor tensor;
+    std::vector<Bytes> draws;  // of what is read, made when they are first asked for
+    std::int64_t elements() const { return tensor.rows * tensor.cols; }
   };
-  Result<void> add_tensor(const BoundArgument& argument, std::int64_t elements, bool is_data);
+  Result<void> add_tensor(const BoundArgument& argument, std::span<const std::int64_t> extents,
+                          bool is_data);
 
   std::shared_ptr<Device> device_;
   std::vector<Memory> memory_;
   std::vector<KernelArgument> arguments_;
+  std::int64_t largest_ = 0;  // elements of the largest input
 };
 
 // Milliseconds of one repetition, behind another of its kind: the device is busy while the host
