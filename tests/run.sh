@@ -3,6 +3,8 @@
 #                         as machines differ; half of them the first build)
 # tests/run.sh [-y] all   everything this machine can run: more variants, torch and JAX, sanitizers
 #                         without CUDA, every file compiled by itself
+# tests/run.sh [-y] engines   only what loaders of other projects make of quantized models: builds the
+#                         command, and puts transformers and torch from PyPI (gigabytes) into a folder
 # -y: may use sudo without asking. The last line is "N passed, N failed, N skipped".
 set -u
 part=everyday
@@ -11,8 +13,8 @@ for argument in "$@"; do
   case $argument in
   -y) yes=yes ;;
   -h | --help) sed -n '2,/^set/s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
-  all) part=all ;;
-  *) echo "usage: tests/run.sh [-y] [all]" >&2; exit 2 ;;
+  all | engines) part=$argument ;;
+  *) echo "usage: tests/run.sh [-y] [all | engines]" >&2; exit 2 ;;
   esac
 done
 # shellcheck source=tests/setup.sh
@@ -173,6 +175,15 @@ fuzz() {
 
 reasons=$(mktemp) ran=$(mktemp) spent=$(mktemp) slow=$(mktemp)
 install_build_tools || stop
+if [ $part = engines ]; then
+  run=$builds/engines
+  python_venv "$run/venv-engines" ../engines/requirements.txt ||
+    { tail -n 3 "$run/venv-engines/install.log"; stop; }
+  configure "$run" -DDIECAST_GPU_TESTS=OFF || stop
+  built "$run" --target diecast_tool || stop
+  run_label "$run" engines engines
+  finish
+fi
 labels=(unit host nvrtc gpu) gpu_tests=ON
 run=$builds/run options=()
 if [ $part = everyday ] && ! installed_driver; then
