@@ -29,6 +29,7 @@ using Figures = std::vector<Figure>;
 
 struct BenchShape {
   std::int64_t rows = 0, cols = 0;
+  friend bool operator==(const BenchShape&, const BenchShape&) = default;
 };
 
 // A private folder that goes away again.
@@ -43,6 +44,9 @@ class ScratchRoot {
 };
 
 inline constexpr std::string_view kBenchStart = "start";  // the subcommand that it measures
+
+// PYTHONPATH of a child: the package of this build, before what the environment names.
+std::string python_path();
 
 // The middle of them; 0 of none.
 double median(std::vector<double> values);

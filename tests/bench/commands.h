@@ -7,6 +7,7 @@ namespace diecast::tool {
 
 Command add_parts(CLI::App& app);  // declares its options on the program itself
 Command add_selftest(CLI::App& app);
+Command add_kernels(CLI::App& app);
 Command add_start(CLI::App& app);
 
 }  // namespace diecast::tool

@@ -11,6 +11,7 @@ constexpr const char* kFooter =
   diecast-bench gpu --shape 16384x7168            the ops on a GPU, on matrices of this shape
   diecast-bench launch gemm                       several parts, one after the other
   diecast-bench options --template amax           what each option of a template costs
+  diecast-bench kernels                           the example kernels beside the same in Triton
   diecast-bench --plot bandwidth.svg              quantize_nvfp4's bandwidth over rows, drawn
   diecast-bench selftest --device                 what this GPU's driver does
 
@@ -24,14 +25,16 @@ int main(int argc, char** argv) {
                "diecast-bench");
   app.require_subcommand(0, 1);
   const Command parts = add_parts(app);
-  const Command selftest = add_selftest(app);
+  const Command selftest = add_selftest(app), kernels = add_kernels(app);
   for (CLI::Option* option : app.get_options()) {
-    if (option != app.get_help_ptr()) selftest.app->excludes(option);
+    if (option == app.get_help_ptr()) continue;
+    selftest.app->excludes(option);
+    kernels.app->excludes(option);
   }
   // Processes that the bench starts: what serves from a warmed cache, and what the command does.
   const Command start = add_start(app), compile_one = add_compile_one(app),
                 bundle = add_bundle(app);
   bundle.app->group("");
   app.footer(kFooter);  // from here on: subcommands would have it too
-  return run_program(app, {selftest, start, compile_one, bundle, parts}, argc, argv);
+  return run_program(app, {selftest, kernels, start, compile_one, bundle, parts}, argc, argv);
 }

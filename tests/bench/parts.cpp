@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "bench/commands.h"
+#include "bench/shape.h"
 
 namespace diecast::tool {
 
@@ -120,28 +121,6 @@ std::vector<std::string> part_names(bool by_name_alone) {
     if (part.by_name_alone == by_name_alone) names.emplace_back(part.name);
   }
   return names;
-}
-
-// "16384x7168".
-std::optional<BenchShape> parse_shape(std::string_view text) {
-  const auto sides = split(text, 'x');
-  if (sides.size() != 2) return std::nullopt;
-  const auto rows = parse_integer(sides[0]), cols = parse_integer(sides[1]);
-  constexpr std::int64_t kMost = 1 << 20;
-  if (!rows || !cols || *rows < 1 || *rows > kMost || *cols < 32 || *cols > kMost ||
-      *cols % 32 != 0) {
-    return std::nullopt;
-  }
-  return BenchShape{*rows, *cols};
-}
-
-CLI::Validator is_shape() {
-  return {[](std::string& text) {
-            return parse_shape(text) ? std::string()
-                                     : cat(quote(text), " is no ROWSxCOLS with columns in whole ",
-                                           "blocks of 32, at most 1048576 of each");
-          },
-          "ROWSxCOLS"};
 }
 
 std::vector<std::string> parts_of_shapes() { return {"gpu", "small", "inputs", "specialization"}; }

@@ -19,14 +19,13 @@ Error not_measured(const ProcessResult& child) {
           "GPU"};
 }
 
-// The package of this build, before what the environment names.
+}  // namespace
+
 std::string python_path() {
   const char* const given = std::getenv("PYTHONPATH");
   const std::string own = DIECAST_BUILD_DIR "/python:" DIECAST_BUILD_DIR "/tests/python";
   return given == nullptr ? own : cat(own, ":", given);
 }
-
-}  // namespace
 
 Result<Figures> bench_python(Runtime&) {
   ProcessRequest request;

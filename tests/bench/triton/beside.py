@@ -1,9 +1,12 @@
 """Times each example kernel beside the same one in Triton: python beside.py, on a machine with a GPU,
 torch, triton and the Python package. bf16; both in CUDA graphs whose inputs rotate beyond the
 second-level cache; Triton's as its autotuner chooses, ours as they stand, and results are compared.
-DIECAST_CACHE=off: the first call of ours compiles, and its time is that of a compile.
+DIECAST_CACHE=off: the first call of ours compiles, and its time is that of a compile. --json prints
+Triton's times for `diecast-bench kernels`, a line each.
 """
 
+import argparse
+import json
 import math
 import statistics
 import time
@@ -68,20 +71,44 @@ def compare(pair, rows, cols):
     return figures
 
 
+def shape(text):
+    """"8192x4096" as rows and columns."""
+    rows, cols = text.split("x")
+    return int(rows), int(cols)
+
+
+def line(name, rows, cols, figures):
+    """A time of Triton's for a program to read."""
+    us = 0 if figures is None else figures[2]
+    return json.dumps({"kernel": name, "rows": rows, "cols": cols, "us": us, "agrees": figures is not None})
+
+
+def row(name, rows, cols, figures, first):
+    """A row of the table."""
+    if figures is None:
+        return f"{name:16} {rows:6} {cols:6}   WRONG: their results differ"
+    ours, launch, theirs, other = figures
+    return (f"{name:16} {rows:6} {cols:6} {ours:12.2f} {theirs:11.2f} {ours / theirs:7.2f} "
+            f"{launch:11.0f} {other:10.0f} {first:10.0f}")
+
+
 def main():
     """Prints the table."""
-    print(torch.cuda.get_device_name())
-    print("kernel             rows   cols   diecast us   Triton us   ratio   launch ns   Triton's   first ms")
+    parser = argparse.ArgumentParser(description="Times the example kernels beside Triton's.")
+    parser.add_argument("kernel", nargs="*", help="of these alone")
+    parser.add_argument("--shape", type=shape, action="append", help="on these matrices: 8192x4096")
+    parser.add_argument("--json", action="store_true", help="Triton's times, for programs")
+    given = parser.parse_args()
+    if not given.json:
+        print(torch.cuda.get_device_name())
+        print("kernel             rows   cols   diecast us   Triton us   ratio   launch ns   Triton's   first ms")
     for name, pair in pairs(torch.bfloat16).items():
-        first = first_call(pair)
-        for rows, cols in pair.sizes:
+        if given.kernel and name not in given.kernel:
+            continue
+        first = 0 if given.json else first_call(pair)
+        for rows, cols in given.shape or pair.sizes:
             figures = compare(pair, rows, cols)
-            if figures is None:
-                print(f"{name:16} {rows:6} {cols:6}   WRONG: their results differ")
-                continue
-            ours, launch, theirs, other = figures
-            print(f"{name:16} {rows:6} {cols:6} {ours:12.2f} {theirs:11.2f} {ours / theirs:7.2f} "
-                  f"{launch:11.0f} {other:10.0f} {first:10.0f}")
+            print(line(name, rows, cols, figures) if given.json else row(name, rows, cols, figures, first))
 
 
 if __name__ == "__main__":
