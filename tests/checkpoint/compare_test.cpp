@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <temporary_directory.h>
 
+#include <limits>
+
 namespace diecast {
 namespace {
 
@@ -150,6 +152,27 @@ TEST(Floats, EveryHalfWidensToItsValue) {
     EXPECT_EQ(found.nan, nan);
     EXPECT_EQ(found.infinite, infinite);
   }
+}
+
+// In whole blocks and behind them, with NaN and infinity around and without.
+TEST(Floats, OneScanFindsTheLargestMagnitude) {
+  std::vector<float> values(5000, -1.5f);
+  const auto largest = [&] {
+    return scan_floats(std::as_bytes(std::span(values)), DType::f32).largest;
+  };
+  EXPECT_EQ(largest(), 1.5f);
+  values[4999] = -2.0f;
+  EXPECT_EQ(largest(), 2.0f);
+  values[17] = 3.0f;
+  EXPECT_EQ(largest(), 3.0f);
+  values[18] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(largest(), 3.0f);
+  values[4998] = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(largest(), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(scan_floats({}, DType::f32).largest, 0.0f);
+  const std::vector<std::uint16_t> halves = {0x0001, 0x8400, 0x7E00};  // 2^-24, -2^-14, NaN
+  EXPECT_EQ(scan_floats(std::as_bytes(std::span(halves)), DType::f16).largest, 0x1p-14f);
+  EXPECT_EQ(scan_floats(std::as_bytes(std::span(halves)), DType::bf16).largest, 0x1p125f);
 }
 
 }  // namespace

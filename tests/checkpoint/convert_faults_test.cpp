@@ -99,6 +99,7 @@ TEST_F(Convert, WR03_FailureOfAnyCallLeavesInputAndOldOutputAsTheyWere) {
   options.piece_bytes = 2048;
   int failures = 0;
   for (int call = 1;; ++call) {
+    options.jobs = call % 3 == 0 ? 3 : 1;
     write_text(out_, "old");
     FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
     const auto report = quantize(sample(), sample_options(), options, files);
@@ -143,15 +144,20 @@ TEST_F(Convert, KernelErrorNamesTheTensorAndLeavesNoFile) {
   write_text(in_, encode(sample()));
   const auto reader = Checkpoint::open(in_);
   ConvertKernels kernels = scalar_kernels();
-  kernels.amax = [](ByteSpan, DType, std::int64_t, std::int64_t) -> Result<float> {
+  kernels.quantize = [](ByteSpan, DType, std::int64_t, std::int64_t, float, std::span<std::byte>,
+                        std::span<std::byte>) -> Result<void> {
     return Error{ErrorCode::out_of_memory, "no room for 1 MiB", "free some"};
   };
-  const auto report =
-      convert(*reader, plan_quantize(reader->header(), sample_options()).value(), out_, kernels);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().message(),
-            "diecast: out_of_memory: tensor \"model.layers.0.experts.weight\": no room for 1 MiB\n "
-            " fix: free some");
+  const Plan plan = plan_quantize(reader->header(), sample_options()).value();
+  const std::string& first = plan.tensors[plan.groups[0][0]].name;
+  ConvertOptions options;
+  for (const std::size_t jobs : {1, 4}) {  // every group fails
+    options.jobs = jobs;
+    const auto report = convert(*reader, plan, out_, kernels, options);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().message(), cat("diecast: out_of_memory: tensor \"", first,
+                                            "\": no room for 1 MiB\n  fix: free some"));
+  }
   EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
 }
 
@@ -174,21 +180,22 @@ TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
   write_text(in_, file_of(header));
   if (::truncate(in_.c_str(), static_cast<off_t>(8 + header.size()) + (off_t{1} << 41)) != 0)
     GTEST_SKIP() << "no sparse files here";
-  const auto reader = Checkpoint::open(in_);
-  ASSERT_TRUE(reader);
-  ConvertKernels kernels = scalar_kernels();
-  std::int64_t seen = 0;
-  kernels.amax = [&](ByteSpan x, DType, std::int64_t rows, std::int64_t cols) -> Result<float> {
-    EXPECT_EQ(x.size(), static_cast<std::size_t>(rows * cols * 2));
-    seen = cols;
-    return Error{ErrorCode::timed_out, "seen enough", "stop"};
-  };
-  FakeFileSystem files([](const FileCall& call) {  // take no terabytes from the disk
-    return FileFault{call.name == "reserve" || call.name == "free_space" ? EOPNOTSUPP : 0};
+  int reads = 0;
+  FakeFileSystem files([&](const FileCall& call) -> FileFault {
+    if (call.name == "reserve" || call.name == "free_space")
+      return {EOPNOTSUPP};  // take no terabytes from the disk
+    return {call.name == "read_at" && ++reads > 5 ? EIO : 0};
   });
-  EXPECT_FALSE(convert(*reader, plan_quantize(reader->header(), sample_options()).value(), out_,
-                       kernels, {}, files));
-  EXPECT_EQ(seen, 16 << 20);
+  const auto reader = Checkpoint::open(in_, false, files);
+  ASSERT_TRUE(reader);
+  const Plan plan = plan_quantize(reader->header(), sample_options()).value();
+  ConvertOptions options;
+  options.piece_bytes = 1 << 16;
+  EXPECT_EQ(held_values(plan, options), 0u);
+  const auto report = convert(*reader, plan, out_, scalar_kernels(), options, files);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(code_word(report.error().code), "io_error");
+  EXPECT_EQ(reads, 6) << "the header, three pieces, and what was enough";
 }
 
 }  // namespace

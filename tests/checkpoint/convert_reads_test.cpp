@@ -9,20 +9,24 @@ namespace {
 
 class ConvertReads : public Convert {};
 
-// One that is one piece; of several the second reading is what memory is bounded by.
-TEST_F(ConvertReads, AWeightThatIsOnePieceIsReadOnce) {
+// What is held; of others the second reading is what memory is bounded by.
+TEST_F(ConvertReads, WeightsThatAreHeldAreReadOnce) {
+  constexpr std::uint64_t kBytes = 2 * 4 * 32 * 2;
   TestFile file;
-  file.tensors["l.0.a.weight"] = random_tensor("BF16", {4, 32}, 1);
-  const auto reads = [&](std::uint64_t piece) {
+  file.tensors["l.0.gate_proj.weight"] = random_tensor("BF16", {4, 32}, 1);
+  file.tensors["l.0.up_proj.weight"] = random_tensor("BF16", {4, 32}, 2);
+  const auto reads = [&](std::uint64_t piece, std::uint64_t held) {
     FakeFileSystem files;
     ConvertOptions options;
     options.piece_bytes = piece;
+    options.held_bytes = held;
     EXPECT_TRUE(quantize(file, {}, options, files));
     return std::ranges::count(files.names(), "read_at");
   };
   constexpr int kHeader = 2;
-  EXPECT_EQ(reads(4 * 32 * 2), kHeader + 1);
-  EXPECT_EQ(reads(2 * 32 * 2), kHeader + 4);
+  EXPECT_EQ(reads(kBytes, kBytes), kHeader + 2);
+  EXPECT_EQ(reads(kBytes / 4, kBytes), kHeader + 4);
+  EXPECT_EQ(reads(kBytes / 4, kBytes - 1), kHeader + 8);
 }
 
 }  // namespace

@@ -122,9 +122,6 @@ inline void quantize_row(ByteSpan x, DType type, std::size_t first, std::size_t 
 
 inline ConvertKernels scalar_kernels() {
   ConvertKernels kernels;
-  kernels.amax = [](ByteSpan x, DType type, std::int64_t rows, std::int64_t cols) -> Result<float> {
-    return amax_of(x, type, 0, static_cast<std::size_t>(rows * cols));
-  };
   kernels.quantize = [](ByteSpan x, DType type, std::int64_t rows, std::int64_t cols, float amax,
                         std::span<std::byte> codes, std::span<std::byte> scales) -> Result<void> {
     quantize_row(x, type, 0, static_cast<std::size_t>(rows * cols), amax, codes, scales);

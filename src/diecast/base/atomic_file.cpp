@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 namespace diecast {
@@ -169,7 +170,10 @@ Result<void> AtomicFile::write(ByteSpan bytes) { return write_at(bytes, end_); }
 Result<void> AtomicFile::write_at(ByteSpan bytes, std::uint64_t offset) {
   const int result = write_exactly(*files_, file_.number(), bytes.data(), bytes.size(), offset);
   if (result < 0) return file_error("write", path_, result);
-  end_ = std::max(end_, offset + bytes.size());
+  const std::atomic_ref end(end_);
+  for (std::uint64_t now = end.load(); now < offset + bytes.size();) {
+    if (end.compare_exchange_weak(now, offset + bytes.size())) break;
+  }
   return {};
 }
 

@@ -109,6 +109,7 @@ class AtomicFile {
 
   Result<void> reserve(std::uint64_t size);  // fails early when the disk has no room
   Result<void> write(ByteSpan bytes);        // at the end
+  // Any number of threads may call it at the same time.
   Result<void> write_at(ByteSpan bytes, std::uint64_t offset);
   Result<void> commit();  // data and directory synced before this returns
 

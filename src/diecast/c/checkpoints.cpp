@@ -57,8 +57,10 @@ std::int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle devi
     DIECAST_TRY(const QuantizeOptions plan_with, plan_options(given));
     DIECAST_TRY(const Checkpoint from, Checkpoint::open(input, plan_with.strict));
     DIECAST_TRY(const Plan plan, plan_quantize(from, plan_with));
+    ConvertOptions how;
+    how.jobs = default_jobs(*on);
     DIECAST_TRY(const ConvertReport done,
-                convert(from, plan, output, device_kernels(with->runtime, on, plan.scheme)));
+                convert(from, plan, output, device_kernels(with->runtime, on, plan.scheme), how));
     const diecast_folder_report told{sizeof(diecast_folder_report),
                                      done.copied,
                                      done.quantized,

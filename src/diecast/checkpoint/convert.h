@@ -1,6 +1,6 @@
 // Carries out a plan: reads a checkpoint, quantizes or dequantizes its weights piece by piece,
 // copies everything else to the bit, and names the output when it is complete. Memory is bounded by
-// a piece of each weight that shares an amax, never by a tensor or by what a header claims.
+// ConvertOptions, never by a tensor or by what a header claims.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -21,10 +21,8 @@ namespace diecast {
 // The arithmetic, wherever it runs. Matrices are dense and row-major with cols a multiple of 16;
 // `x` is f32, f16 or bf16. Codes take rows * cols / 2 bytes (low nibble first), block scales
 // rows * cols / 16 E4M3 bytes. Every buffer is the caller's and starts at a multiple of 16 bytes.
+// With several jobs as many threads call them at the same time.
 struct ConvertKernels {
-  // Largest magnitude, 0 when there is none. Profile te ignores NaN, others give NaN.
-  std::function<Result<float>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols)> amax;
-
   // The plan's scheme under one given amax, which may be that of a larger matrix x is a part of.
   std::function<Result<void>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
                              float amax, std::span<std::byte> codes, std::span<std::byte> scales)>
@@ -58,8 +56,15 @@ struct ConvertProgress {
 };
 
 struct ConvertOptions {
-  std::uint64_t piece_bytes =
-      32 << 20;  // of floating-point data held at a time; at least one block
+  // Threads that read, quantize and write, each what shares an amax or a copy at a time. The output
+  // is the same for any number, and so is the error.
+  std::size_t jobs = 1;
+  // Bytes of floating-point data that a kernel gets at a time; at least one block.
+  std::uint64_t piece_bytes = 32 << 20;
+  // Values that share an amax and take up to so many bytes are read once, and held until the amax
+  // is known. Others are read twice.
+  std::uint64_t held_bytes = 1 << 30;
+  // Told of one write after another, by the job that made it.
   std::function<void(const ConvertProgress&)> progress;
   bool overwrite = false;  // a finished output of the same names is replaced
 };
@@ -77,6 +82,10 @@ struct ConvertReport {
   std::vector<NonfiniteTensor> nonfinite;           // weights that have or get any
   SideFiles side_files;                             // what went along
 };
+
+// The values that a job holds at most: the largest matrices of one group, of a bank its largest
+// expert's. 0 where no weights share an amax, or all take more than held_bytes.
+std::uint64_t held_values(const Plan& plan, const ConvertOptions& options = {});
 
 // `plan` was made from this checkpoint's header. A file becomes the file `output`; what was given
 // as a folder or an index becomes a folder, made if it is missing: files of the same names and, of

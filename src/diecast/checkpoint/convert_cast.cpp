@@ -27,13 +27,13 @@ Error not_finite(const PlannedTensor& tensor) {
 Result<std::optional<int>> largest_of(ConvertStream& stream, const Plan& plan,
                                       const std::vector<std::size_t>& group) {
   std::optional<int> largest;
-  Bytes scales;
   for (const std::size_t i : group) {
     const PlannedTensor& tensor = plan.tensors[i];
     DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->scales));
     const std::uint64_t held = stream.held(1);
     for (std::uint64_t at = 0; at < source->bytes(); at += held) {
-      DIECAST_CHECK(stream.read(*source, at, std::min(held, source->bytes() - at), scales));
+      const auto scales = stream.scales.sized(std::min(held, source->bytes() - at));
+      DIECAST_CHECK(stream.read(*source, at, scales));
       for (const std::byte scale : scales) {
         if (scale == std::byte{0xFF}) return not_finite(tensor);
         if (scale == std::byte{0}) continue;
@@ -68,13 +68,15 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
                   ConvertReport& report) {
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
   DIECAST_TRY(const TensorInfo* exponents, stream.source(tensor.scaled->scales));
-  Bytes codes, read, scales;
+  Bytes read;
   const auto cast_piece = [&](const Piece& piece) -> Result<void> {
-    DIECAST_CHECK(stream.read(*source, piece.first / 2, piece.elements() / 2, codes));
+    const auto codes = stream.codes.sized(piece.elements() / 2),
+               scales = stream.scales.sized(piece.elements() / kScaleBlock);
+    DIECAST_CHECK(stream.read(*source, piece.first / 2, codes));
     const std::uint64_t first = piece.first / kMxBlock,
                         last = (piece.first + piece.elements() - 1) / kMxBlock;
-    DIECAST_CHECK(stream.read(*exponents, first, last - first + 1, read));
-    scales.resize(piece.elements() / kScaleBlock);
+    read.resize(last - first + 1);
+    DIECAST_CHECK(stream.read(*exponents, first, read));
     for (std::size_t i = 0; i < scales.size(); ++i) {
       const std::uint64_t block = (piece.first / kScaleBlock + i) / kHalves - first;
       const int exponent = exponent_of(read[block]) - origin;
@@ -83,7 +85,7 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
         ++report.exact_blocks;
         scales[i] = std::byte{reference::encode_e4m3(std::ldexp(1.0f, exponent))};
       } else {
-        const auto part = std::span(codes).subspan(i * kScaleBlock / 2, kScaleBlock / 2);
+        const auto part = codes.subspan(i * kScaleBlock / 2, kScaleBlock / 2);
         round_block(part, std::ldexp(1.0f, exponent), scales[i]);
       }
     }
@@ -126,13 +128,13 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
 Result<void> rename_weight(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report) {
   const ScaledSource& from = *tensor.scaled;
-  Bytes bytes;
   for (const auto& [source, to] : {std::pair(from.codes, codes_name(tensor.name, tensor.form)),
                                    std::pair(from.scales, scales_name(tensor.name, tensor.form))}) {
     DIECAST_TRY(const TensorInfo* stored, stream.source(source));
     const std::uint64_t held = stream.held(1);
     for (std::uint64_t at = 0; at < stored->bytes(); at += held) {
-      DIECAST_CHECK(stream.read(*stored, at, std::min(held, stored->bytes() - at), bytes));
+      const auto bytes = stream.codes.sized(std::min(held, stored->bytes() - at));
+      DIECAST_CHECK(stream.read(*stored, at, bytes));
       DIECAST_CHECK(stream.write(tensor.file, to, at, bytes));
     }
   }

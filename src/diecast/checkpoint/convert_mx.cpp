@@ -13,12 +13,12 @@ Result<void> quantize_mx_weight(ConvertStream& stream, const PlannedTensor& tens
   const std::string codes_tensor = codes_name(tensor.name, form),
                     scales_tensor = scales_name(tensor.name, form);
   Nonfinite found;
-  Bytes values, codes, scales;
   const auto quantize_piece = [&](const Piece& piece) -> Result<void> {
+    const auto values = stream.values.sized(piece.elements() * width_of(tensor)),
+               codes = stream.codes.sized(piece.elements() / each),
+               scales = stream.scales.sized(piece.elements() / block);
     DIECAST_CHECK(read_values(stream, tensor, piece, values));
     found += count_nonfinite(values, type_of(tensor));
-    codes.resize(piece.elements() / each);
-    scales.resize(piece.elements() / block);
     DIECAST_CHECK(about(
         tensor.name,
         kernels.quantize_mx(values, type_of(tensor), static_cast<std::int64_t>(piece.rows),

@@ -1,18 +1,22 @@
-// Quantizing a group of weights. A scale that weights share needs all of their values first. Those
-// of a weight that is one piece are held meanwhile; others are read twice, once for the amax.
+// Quantizing a group of weights. A scale that weights share needs all of their values first. Where
+// there is room they are held meanwhile; else they are read twice, once for the amax.
 #include <diecast/checkpoint/convert_cast.h>
+#include <diecast/checkpoint/convert_held.h>
 #include <diecast/checkpoint/convert_mx.h>
 #include <diecast/checkpoint/convert_stream.h>
 #include <diecast/checkpoint/convert_values.h>
 #include <diecast/checkpoint/floats.h>
 
 #include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
-#include <optional>
+#include <span>
 
 namespace diecast {
 namespace {
+
+constexpr float kNan = std::bit_cast<float>(0x7FFFFFFFu);  // as amaxes of kernels have it
 
 std::int64_t as_signed(std::uint64_t size) { return static_cast<std::int64_t>(size); }
 std::uint64_t as_unsigned(std::int64_t size) { return static_cast<std::uint64_t>(size); }
@@ -22,13 +26,15 @@ ByteSpan float_bytes(std::span<const float> values) { return std::as_bytes(value
 // One weight on its way: its buffers, and what was seen in it.
 class Weight {
  public:
-  Weight(ConvertStream& stream, const PlannedTensor& tensor, const ConvertKernels& kernels)
-      : stream_(stream), tensor_(tensor), kernels_(kernels) {}
+  // `held`: room for the values of a matrix from its measure() to its quantize(), or none.
+  Weight(ConvertStream& stream, const PlannedTensor& tensor, const ConvertKernels& kernels,
+         std::span<std::byte> held)
+      : stream_(stream), tensor_(tensor), kernels_(kernels), held_(held) {}
 
   const Nonfinite& nonfinite() const { return nonfinite_; }
   std::uint64_t nan_blocks() const { return nan_blocks_; }
 
-  // Raises `amax` to the largest magnitude of one matrix.
+  // Raises `amax` to the largest magnitude of one matrix; NaN counts as the profile says.
   Result<void> measure(const Matrices& of, std::uint64_t matrix, float& amax);
   Result<void> quantize(const Matrices& of, std::uint64_t matrix, float amax);
   Result<void> write_scale_2(std::uint64_t index, float amax);
@@ -37,36 +43,43 @@ class Weight {
   Result<void> write_input_scale(std::uint64_t index);
 
  private:
-  Result<void> read(const Piece& piece);
-  Result<void> write_blocks(const Piece& piece);
-  void count();
+  // Where a piece's values go: of one matrix, and in the piece's own buffer where none are held.
+  std::span<std::byte> room(const Matrices& of, const Piece& piece) const;
+  // Of values that are there for the first time.
+  Result<FloatScan> read(const Piece& piece, std::span<std::byte> values);
+  Result<void> write_blocks(const Piece& piece, std::span<const std::byte> codes,
+                            std::span<const std::byte> scales);
 
   ConvertStream& stream_;
   const PlannedTensor& tensor_;
   const ConvertKernels& kernels_;
   Nonfinite nonfinite_;
   std::uint64_t nan_blocks_ = 0;
-  Bytes values_, codes_, scales_;  // of a piece, kept from one to the next
-  std::optional<Piece> held_;      // whose values they are
+  std::span<std::byte> held_;
 };
 
-Result<void> Weight::read(const Piece& piece) {
-  codes_.resize(piece.elements() / 2);
-  scales_.resize(piece.elements() / kScaleBlock);
-  if (held_ == piece) return {};
-  held_ = piece;
-  return read_values(stream_, tensor_, piece, values_);
+std::span<std::byte> Weight::room(const Matrices& of, const Piece& piece) const {
+  const std::uint64_t width = width_of(tensor_), bytes = piece.elements() * width;
+  if (held_.empty()) return stream_.values.sized(bytes);
+  const std::uint64_t first = tensor_.fused ? piece.first : piece.first % (of.rows * of.cols);
+  return held_.subspan(first * width, bytes);
 }
 
-void Weight::count() { nonfinite_ += count_nonfinite(values_, type_of(tensor_)); }
+Result<FloatScan> Weight::read(const Piece& piece, std::span<std::byte> values) {
+  DIECAST_CHECK(read_values(stream_, tensor_, piece, values));
+  const FloatScan found = scan_floats(values, type_of(tensor_));
+  nonfinite_ += found.nonfinite;
+  return found;
+}
 
-Result<void> Weight::write_blocks(const Piece& piece) {
+Result<void> Weight::write_blocks(const Piece& piece, std::span<const std::byte> codes,
+                                  std::span<const std::byte> scales) {
   constexpr std::byte kE4m3Nan{0x7F};
-  nan_blocks_ += as_unsigned(std::ranges::count(scales_, kE4m3Nan));
+  nan_blocks_ += as_unsigned(std::ranges::count(scales, kE4m3Nan));
   DIECAST_CHECK(
-      write_codes(stream_, tensor_, codes_name(tensor_.name, tensor_.form), piece, 2, codes_));
+      write_codes(stream_, tensor_, codes_name(tensor_.name, tensor_.form), piece, 2, codes));
   return write_codes(stream_, tensor_, part_name(tensor_.name, kScalePart), piece, kScaleBlock,
-                     scales_);
+                     scales);
 }
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
@@ -78,23 +91,23 @@ Result<void> Weight::write_input_scale(std::uint64_t index) {
 
 Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& amax) {
   return stream_.each_piece(of, matrix, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
-    DIECAST_CHECK(read(piece));
-    count();
-    const Result<float> here =
-        kernels_.amax(values_, type_of(tensor_), as_signed(piece.rows), as_signed(piece.cols));
-    if (!here) return about(tensor_.name, here.error());
-    amax = std::isnan(*here) ? *here : std::max(amax, *here);  // max keeps a NaN that is there
+    DIECAST_TRY(const FloatScan found, read(piece, room(of, piece)));
+    const bool is_nan = found.nonfinite.nan > 0 && !ignores_nan(stream_.scheme().profile);
+    amax = is_nan ? kNan : std::max(amax, found.largest);  // max keeps a NaN that is there
     return {};
   });
 }
 
 Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float amax) {
   return stream_.each_piece(of, matrix, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
-    DIECAST_CHECK(read(piece));
+    const std::span<std::byte> values = room(of, piece),
+                               codes = stream_.codes.sized(piece.elements() / 2),
+                               scales = stream_.scales.sized(piece.elements() / kScaleBlock);
+    if (held_.empty()) DIECAST_CHECK(read_values(stream_, tensor_, piece, values));
     DIECAST_CHECK(
-        about(tensor_.name, kernels_.quantize(values_, type_of(tensor_), as_signed(piece.rows),
-                                              as_signed(piece.cols), amax, codes_, scales_)));
-    return write_blocks(piece);
+        about(tensor_.name, kernels_.quantize(values, type_of(tensor_), as_signed(piece.rows),
+                                              as_signed(piece.cols), amax, codes, scales)));
+    return write_blocks(piece, codes, scales);
   });
 }
 
@@ -108,16 +121,18 @@ Result<void> Weight::quantize_rows() {
   const Matrices of{1, tensor_.matrices.matrices * tensor_.matrices.rows, tensor_.matrices.cols};
   std::vector<float> row_values;  // of each row first its amax, then its scale
   return stream_.each_piece(of, 0, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
-    DIECAST_CHECK(read(piece));
-    count();
+    const std::span<std::byte> values = room(of, piece),
+                               codes = stream_.codes.sized(piece.elements() / 2),
+                               scales = stream_.scales.sized(piece.elements() / kScaleBlock);
+    DIECAST_CHECK(read(piece, values));
     row_values.resize(piece.rows);
     DIECAST_CHECK(about(tensor_.name, kernels_.quantize_row_scaled(
-                                          values_, type_of(tensor_), as_signed(piece.rows),
-                                          as_signed(piece.cols), codes_, scales_, row_values)));
+                                          values, type_of(tensor_), as_signed(piece.rows),
+                                          as_signed(piece.cols), codes, scales, row_values)));
     for (float& value : row_values) value = decode_scale(stream_.scheme(), value);
     DIECAST_CHECK(stream_.write(tensor_.file, part_name(tensor_.name, kScale2Part),
                                 piece.row * sizeof(float), float_bytes(row_values)));
-    return write_blocks(piece);
+    return write_blocks(piece, codes, scales);
   });
 }
 
@@ -132,13 +147,6 @@ Result<void> report_nan_blocks(const PlannedTensor& tensor, std::uint64_t blocks
                    word(plan.scheme.profile), " makes ", blocks, " of its blocks NaN"),
                cat("take another profile, leave the tensor out with --exclude ",
                    quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
-}
-
-// The matrices that have a global scale each. A row too long for a piece is a matrix of its own:
-// under a scale of its own it may be read twice and in stretches like one.
-Matrices scaled_matrices(const PlannedTensor& tensor) {
-  if (!tensor.row_scaled) return tensor.matrices;
-  return {tensor.matrices.matrices * tensor.matrices.rows, 1, tensor.matrices.cols};
 }
 
 Result<void> quantize_matrices(const Plan& plan, const std::vector<std::size_t>& group,
@@ -157,6 +165,22 @@ Result<void> quantize_matrices(const Plan& plan, const std::vector<std::size_t>&
   }
   if (first.row_scaled) return weights[0].write_input_scale(0);
   return {};
+}
+
+// The weights of a group, each with its part of what the group holds.
+std::vector<Weight> weights_of(ConvertStream& stream, const std::vector<std::size_t>& group,
+                               const ConvertKernels& kernels) {
+  const Plan& plan = stream.plan();
+  std::span<std::byte> room = stream.room_to_hold(held_values(plan, group, stream.options()));
+  std::vector<Weight> weights;
+  for (const std::size_t i : group) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    const std::uint64_t bytes = scaled_elements(tensor) * width_of(tensor);
+    const auto own = room.first(room.empty() ? 0 : bytes);
+    weights.emplace_back(stream, tensor, kernels, own);
+    room = room.subspan(own.size());
+  }
+  return weights;
 }
 
 // All experts in one tensor: one amax for all of them.
@@ -226,12 +250,11 @@ Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
     return {};
   }
   if (is_cast(plan, group)) return cast_group(stream, plan, group, report);
-  std::vector<Weight> weights;
-  for (const std::size_t i : group) weights.emplace_back(stream, plan.tensors[i], kernels);
+  std::vector<Weight> weights = weights_of(stream, group, kernels);
   const PlannedTensor& first = plan.tensors[group[0]];
   if (first.fused) {
     DIECAST_CHECK(quantize_fused(first.matrices, weights[0]));
-  } else if (first.row_scaled && first.matrices.cols <= stream.held(width_of(first))) {
+  } else if (in_one_pass(first, stream.options())) {
     DIECAST_CHECK(weights[0].quantize_rows());
     DIECAST_CHECK(weights[0].write_input_scale(0));
   } else {

@@ -33,8 +33,8 @@ float code_value(CodeForm kind, const Bytes& bytes, std::uint64_t at) {
 Result<std::vector<float>> read_scales(ConvertStream& stream, const TensorInfo& scales,
                                        std::uint64_t first, std::uint64_t count) {
   const auto width = static_cast<std::uint64_t>(stored_dtype_bits(scales.dtype) / 8);
-  Bytes bytes;
-  DIECAST_CHECK(stream.read(scales, first * width, count * width, bytes));
+  Bytes bytes(count * width);
+  DIECAST_CHECK(stream.read(scales, first * width, bytes));
   std::vector<float> out(count);
   if (const auto type = float_dtype(scales.dtype)) {
     widen(bytes, *type, out);
@@ -85,7 +85,7 @@ Result<float> read_global(ConvertStream& stream, const std::string& name) {
 }
 
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
-                         Bytes& out) {
+                         std::span<std::byte> out) {
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
   DIECAST_TRY(const TensorInfo* scales, stream.source(tensor.scaled->scales));
   const std::uint64_t block_rows = tensor.scaled->block_rows,
@@ -93,16 +93,15 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
   const std::uint64_t cols = tensor.matrices.cols, grid = (cols - 1) / block_cols + 1;
   const std::uint64_t row = piece.first / cols, col = piece.first % cols;
   const std::uint64_t first = row / block_rows, last = (row + piece.rows - 1) / block_rows;
-  Bytes bytes;
   const std::uint64_t each = tensor.scaled->kind == CodeForm::fp8 ? 1 : 2;  // elements a byte
-  DIECAST_CHECK(stream.read(*source, piece.first / each, piece.elements() / each, bytes));
+  Bytes bytes(piece.elements() / each);
+  DIECAST_CHECK(stream.read(*source, piece.first / each, bytes));
   DIECAST_TRY(const std::vector<float> factors,
               read_scales(stream, *scales, first * grid, (last - first + 1) * grid));
   float global = 1.0f;
   if (!tensor.scaled->global.empty()) {
     DIECAST_TRY(global, read_global(stream, tensor.scaled->global));
   }
-  out.resize(piece.elements() * sizeof(float));
   for (std::uint64_t r = 0; r < piece.rows; ++r) {
     const float* const of_row = factors.data() + ((row + r) / block_rows - first) * grid;
     for (std::uint64_t c = 0; c < piece.cols; ++c) {
@@ -131,9 +130,10 @@ Result<void> keep_fp8_scales(ConvertStream& stream, const PlannedTensor& tensor)
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report) {
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
-  Bytes values, narrowed;
+  Bytes narrowed;
   Nonfinite found;
   const auto convert_piece = [&](const Piece& piece) -> Result<void> {
+    const std::span<std::byte> values = stream.values.sized(piece.elements() * sizeof(float));
     DIECAST_CHECK(read_scaled(stream, tensor, piece, values));
     narrow(values, tensor.to, narrowed);
     found += count_nonfinite(narrowed, tensor.to);

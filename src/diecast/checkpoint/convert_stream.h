@@ -3,14 +3,19 @@
 #pragma once
 
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/buffer.h>
 #include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/convert_held.h>
 #include <diecast/checkpoint/convert_outputs.h>
 #include <diecast/checkpoint/floats.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace diecast {
 
@@ -23,34 +28,55 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
+// How far all jobs together are.
+class ConvertTally {
+ public:
+  ConvertTally(const ConvertOptions& options, const ConvertOutputs& outputs)
+      : options_(options), side_files_(outputs.side_files()), total_(outputs.data_bytes()) {}
+  void add(std::uint64_t bytes, std::string_view name);
+
+ private:
+  const ConvertOptions& options_;
+  const SideFiles& side_files_;
+  std::mutex mutex_;
+  std::uint64_t total_, done_ = 0;  // bytes to write, and written
+};
+
+// Of one job; the tally is that of all. `most`: the bytes of values that any group holds.
 class ConvertStream {
  public:
   ConvertStream(const Checkpoint& input, ConvertOutputs& outputs, const Plan& plan,
-                const ConvertOptions& options)
+                const ConvertOptions& options, ConvertTally& tally, std::uint64_t most)
       : input_(input),
         writers_(outputs.writers()),
-        side_files_(outputs.side_files()),
         plan_(plan),
         options_(options),
-        total_(outputs.data_bytes()) {}
+        tally_(tally),
+        most_(most) {}
 
   const Nvfp4Scheme& scheme() const { return plan_.scheme; }
   const Plan& plan() const { return plan_; }
+  const ConvertOptions& options() const { return options_; }
 
-  // Elements of `width` bytes held at a time: whole blocks of every format, at least one.
-  std::uint64_t held(std::uint64_t width) const {
-    constexpr std::uint64_t kLargest = scale_block(WeightFormat::mxfp8);
-    return std::max(options_.piece_bytes / width / kLargest, std::uint64_t{1}) * kLargest;
-  }
+  // piece_elements() of elements of `width` bytes.
+  std::uint64_t held(std::uint64_t width) const { return piece_elements(options_, width); }
 
   // Result<void> visit(const Piece&), over all of one matrix in order.
   template <class Visit>
   Result<void> each_piece(const Matrices& of, std::uint64_t matrix, std::uint64_t width,
                           Visit visit) const;
 
+  // Of a piece, kept from one to the next.
+  Buffer values, codes, scales;
+  // Room for values that a group holds. Memory for `most` of them is taken once, so that it never
+  // grows.
+  std::span<std::byte> room_to_hold(std::uint64_t bytes) {
+    return bytes == 0 ? std::span<std::byte>() : held_.sized(most_).first(bytes);
+  }
+
   // Errors: invalid_argument when the plan is another file's.
   Result<const TensorInfo*> source(const std::string& name) const;
-  Result<void> read(const TensorInfo& tensor, std::uint64_t offset, std::uint64_t size, Bytes& out);
+  Result<void> read(const TensorInfo& tensor, std::uint64_t offset, std::span<std::byte> out) const;
   // To a tensor of the plan's output `file`.
   Result<void> write(std::uint32_t file, const std::string& name, std::uint64_t offset,
                      ByteSpan bytes);
@@ -63,10 +89,11 @@ class ConvertStream {
  private:
   const Checkpoint& input_;
   std::vector<SafetensorsWriter>& writers_;
-  const SideFiles& side_files_;
   const Plan& plan_;
   const ConvertOptions& options_;
-  std::uint64_t total_, done_ = 0;  // bytes to write, and written
+  ConvertTally& tally_;
+  std::uint64_t most_;
+  Buffer held_;
 };
 
 template <class Visit>

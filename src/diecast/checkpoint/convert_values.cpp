@@ -37,30 +37,27 @@ Area fused_area(const PlannedTensor& tensor, const Piece& piece, std::uint64_t e
 }
 
 Result<void> read_rows(ConvertStream& stream, const TensorInfo& source, const Area& area,
-                       Bytes& out) {
+                       std::span<std::byte> out) {
   if (area.cols == area.row_step || area.rows == 1)
-    return stream.read(source, area.first * area.width, area.bytes(), out);
-  out.resize(area.bytes());
-  Bytes row;
+    return stream.read(source, area.first * area.width, out);
+  const std::uint64_t length = area.cols * area.width;
   for (std::uint64_t r = 0; r < area.rows; ++r) {
     DIECAST_CHECK(stream.read(source, (area.first + r * area.row_step) * area.width,
-                              area.cols * area.width, row));
-    std::memcpy(out.data() + r * row.size(), row.data(), row.size());
+                              out.subspan(r * length, length)));
   }
   return {};
 }
 
 // Panels of kScaleBlock stored rows: a whole block of every row of the piece.
 Result<void> read_columns(ConvertStream& stream, const TensorInfo& source, const Area& area,
-                          Bytes& out) {
+                          std::span<std::byte> out) {
   const std::uint64_t width = area.width;
-  out.resize(area.bytes());
   Bytes panel;
   for (std::uint64_t col = 0; col < area.cols; col += kScaleBlock) {
     const std::uint64_t count = std::min(kScaleBlock, area.cols - col);
     const std::uint64_t extent = (area.rows - 1) * area.row_step + (count - 1) * area.col_step + 1;
-    DIECAST_CHECK(
-        stream.read(source, (area.first + col * area.col_step) * width, extent * width, panel));
+    panel.resize(extent * width);
+    DIECAST_CHECK(stream.read(source, (area.first + col * area.col_step) * width, panel));
     for (std::uint64_t r = 0; r < area.rows; ++r) {
       for (std::uint64_t c = 0; c < count; ++c) {
         std::memcpy(out.data() + (r * area.cols + col + c) * width,
@@ -103,12 +100,11 @@ std::uint64_t width_of(const PlannedTensor& tensor) {
 }
 
 Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
-                         Bytes& out) {
+                         std::span<std::byte> out) {
   if (tensor.scaled) return read_scaled(stream, tensor, piece, out);
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.stored_in()));
   const std::uint64_t width = width_of(tensor);
-  if (!tensor.place)
-    return stream.read(*source, piece.first * width, piece.elements() * width, out);
+  if (!tensor.place) return stream.read(*source, piece.first * width, out);
   const Area area = area_of(tensor, *tensor.place, piece, width);
   return area.col_step == 1 ? read_rows(stream, *source, area, out)
                             : read_columns(stream, *source, area, out);
@@ -123,23 +119,23 @@ Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, co
 
 Result<void> read_codes(ConvertStream& stream, const PlannedTensor& tensor,
                         const TensorInfo& source, const Piece& piece, std::uint64_t each,
-                        Bytes& out) {
+                        std::span<std::byte> out) {
   if (tensor.fused) return read_columns(stream, source, fused_area(tensor, piece, each), out);
-  return stream.read(source, piece.first / each, piece.elements() / each, out);
+  return stream.read(source, piece.first / each, out);
 }
 
 // Tiles that lie side by side hold the same rows: bands of them are read whole.
 Result<void> read_tiled_scales(ConvertStream& stream, const PlannedTensor& tensor,
-                               const TensorInfo& source, const Piece& piece, Bytes& out) {
+                               const TensorInfo& source, const Piece& piece,
+                               std::span<std::byte> out) {
   const ScaleLayout layout = tensor.layout.scales;
   const std::uint64_t cols = tensor.matrices.cols, blocks = source.shape[1];
   const auto tile = static_cast<std::uint64_t>(scale_tile_rows(layout));
   const std::uint64_t band = tile * blocks, row = piece.first / cols;
   const std::uint64_t first = row / tile, last = (row + piece.rows - 1) / tile;
   const std::uint64_t col = piece.first % cols / kScaleBlock, count = piece.cols / kScaleBlock;
-  Bytes bands;
-  DIECAST_CHECK(stream.read(source, first * band, (last - first + 1) * band, bands));
-  out.resize(piece.rows * count);
+  Bytes bands((last - first + 1) * band);
+  DIECAST_CHECK(stream.read(source, first * band, bands));
   for (std::uint64_t r = 0; r < piece.rows; ++r)
     for (std::uint64_t c = 0; c < count; ++c)
       out[r * count + c] = bands[static_cast<std::size_t>(

@@ -10,9 +10,10 @@ namespace diecast {
 std::uint64_t width_of(const PlannedTensor& tensor);
 DType type_of(const PlannedTensor& tensor);
 
-// The piece's rows, one after another, in `out`. Errors: as ConvertStream::read()'s.
+// The piece's rows, one after another, in `out`, which has their size. Errors: as
+// ConvertStream::read()'s.
 Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
-                         Bytes& out);
+                         std::span<std::byte> out);
 
 // The other way round, of elements of `width` bytes.
 Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
@@ -22,10 +23,11 @@ Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, co
 // scales. In a tensor of all experts they lie transposed.
 Result<void> read_codes(ConvertStream& stream, const PlannedTensor& tensor,
                         const TensorInfo& source, const Piece& piece, std::uint64_t each,
-                        Bytes& out);
+                        std::span<std::byte> out);
 // The same of a matrix's block scales in tiles (Nvfp4Layout).
 Result<void> read_tiled_scales(ConvertStream& stream, const PlannedTensor& tensor,
-                               const TensorInfo& source, const Piece& piece, Bytes& out);
+                               const TensorInfo& source, const Piece& piece,
+                               std::span<std::byte> out);
 
 Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
                          const std::string& name, const Piece& piece, std::uint64_t each,
@@ -34,7 +36,7 @@ Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
 // As read_values() of codes with scales, as f32: each value times its scale, rounded once. Errors:
 // nonfinite_values (a scale) too.
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
-                         Bytes& out);
+                         std::span<std::byte> out);
 
 // A global scale that values are multiplied by, whether the tensor holds it or its reciprocal.
 // Errors: nonfinite_values (no positive number).

@@ -17,29 +17,48 @@ Word word_at(ByteSpan bytes, std::size_t index) {
   return word;
 }
 
-// `infinity`: the magnitude bits of infinity; everything above is NaN. Nearly every block has none:
-// its largest magnitude says so, and a signed maximum is one instruction on every machine.
+// Of magnitudes as their bits, which compare as they do.
 template <class Word>
-Nonfinite count_words(ByteSpan bytes, Word infinity) {
-  constexpr std::size_t kBlock = 2048;
-  std::array<Word, kBlock> block;
-  Nonfinite found;
-  for (std::size_t first = 0; first < bytes.size(); first += sizeof block) {
-    const std::size_t size = std::min(sizeof block, bytes.size() - first);
-    std::memcpy(block.data(), bytes.data() + first, size);
-    std::fill(block.begin() + static_cast<std::ptrdiff_t>(size / sizeof(Word)), block.end(),
-              Word{0});
-    Word largest = 0;
-    for (Word& word : block) {
-      word = static_cast<Word>(word & std::numeric_limits<Word>::max());
-      largest = std::max(largest, word);
-    }
-    if (largest < infinity) continue;
-    for (const Word word : block) {
-      found.nan += word > infinity;
-      found.infinite += word == infinity;
-    }
+struct WordScan {
+  Nonfinite nonfinite;
+  Word largest = 0;
+};
+
+template <class Word>
+Word magnitude_at(ByteSpan bytes, std::size_t index) {
+  return static_cast<Word>(word_at<Word>(bytes, index) & std::numeric_limits<Word>::max());
+}
+
+constexpr std::size_t kScanned = 2048;  // words at a time, a number that the compiler knows
+
+// `infinity`: its magnitude bits; everything above is NaN. Nearly every block has none: its largest
+// magnitude says so, and a signed maximum is one instruction on every machine.
+template <class Word>
+void scan_block(ByteSpan block, Word infinity, WordScan<Word>& found) {
+  Word largest = 0;
+  for (std::size_t i = 0; i < kScanned; ++i)
+    largest = std::max(largest, magnitude_at<Word>(block, i));
+  if (largest < infinity) {
+    found.largest = std::max(found.largest, largest);
+    return;
   }
+  for (std::size_t i = 0; i < kScanned; ++i) {
+    const Word word = magnitude_at<Word>(block, i);
+    found.nonfinite.nan += word > infinity;
+    found.nonfinite.infinite += word == infinity;
+    if (word <= infinity) found.largest = std::max(found.largest, word);
+  }
+}
+
+template <class Word>
+WordScan<Word> scan_words(ByteSpan bytes, Word infinity) {
+  constexpr std::size_t kBytes = kScanned * sizeof(Word);
+  WordScan<Word> found;
+  for (; bytes.size() >= kBytes; bytes = bytes.subspan(kBytes))
+    scan_block(bytes.first(kBytes), infinity, found);
+  std::array<std::byte, kBytes> last = {};
+  std::ranges::copy(bytes.first(bytes.size() / sizeof(Word) * sizeof(Word)), last.begin());
+  if (!bytes.empty()) scan_block<Word>(last, infinity, found);
   return found;
 }
 
@@ -68,9 +87,17 @@ void widen(ByteSpan bytes, DType type, std::vector<float>& out) {
   }
 }
 
-Nonfinite count_nonfinite(ByteSpan bytes, DType type) {
-  if (type == DType::f32) return count_words<std::int32_t>(bytes, 0x7F800000);
-  return count_words<std::int16_t>(bytes, type == DType::f16 ? 0x7C00 : 0x7F80);
+FloatScan scan_floats(ByteSpan bytes, DType type) {
+  if (type == DType::f32) {
+    const auto found = scan_words<std::int32_t>(bytes, 0x7F800000);
+    return {found.nonfinite, std::bit_cast<float>(found.largest)};
+  }
+  const auto found = scan_words<std::int16_t>(bytes, type == DType::f16 ? 0x7C00 : 0x7F80);
+  const auto largest = static_cast<std::uint16_t>(found.largest);
+  return {found.nonfinite, type == DType::f16 ? from_f16(largest)
+                                              : std::bit_cast<float>(std::uint32_t{largest} << 16)};
 }
+
+Nonfinite count_nonfinite(ByteSpan bytes, DType type) { return scan_floats(bytes, type).nonfinite; }
 
 }  // namespace diecast

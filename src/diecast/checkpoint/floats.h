@@ -1,5 +1,5 @@
-// f32, f16 and bf16 values as they lie in a file: widened, and searched for NaN and infinity. Plain
-// host code, independent of the kernels.
+// f32, f16 and bf16 values as they lie in a file: widened, and searched for NaN, infinity and the
+// largest. Plain host code, independent of the kernels.
 #pragma once
 
 #include <diecast/base/hash.h>
@@ -22,6 +22,14 @@ struct Nonfinite {
   }
 };
 
+// What one pass over values finds: how many are not finite, and the largest magnitude of those that
+// are no NaN, 0 where there is none.
+struct FloatScan {
+  Nonfinite nonfinite;
+  float largest = 0;
+};
+// Types as above.
+FloatScan scan_floats(ByteSpan bytes, DType type);
 // How many of the values are not finite. Types as above.
 Nonfinite count_nonfinite(ByteSpan bytes, DType type);
 

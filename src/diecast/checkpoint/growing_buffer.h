@@ -24,9 +24,9 @@ class GrowingBuffer {
     }
     return memory_.data();
   }
-  Result<void*> holding(ByteSpan content) {
+  Result<void*> holding(ByteSpan content, Stream stream = {}) {
     DIECAST_TRY(void* const memory, sized(content.size()));
-    DIECAST_CHECK(device_->copy_to_device(memory, content.data(), content.size(), {}));
+    DIECAST_CHECK(device_->copy_to_device(memory, content.data(), content.size(), stream));
     return memory;
   }
 

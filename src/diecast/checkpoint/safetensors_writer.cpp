@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -128,14 +129,15 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::string& path,
 
 Result<void> SafetensorsWriter::write(const TensorInfo& tensor, std::uint64_t offset,
                                       ByteSpan bytes) {
-  std::uint64_t& missing = missing_[static_cast<std::size_t>(&tensor - layout_.tensors.data())];
-  if (offset > tensor.bytes() || bytes.size() > tensor.bytes() - offset || bytes.size() > missing) {
+  const std::atomic_ref missing(
+      missing_[static_cast<std::size_t>(&tensor - layout_.tensors.data())]);
+  if (offset > tensor.bytes() || bytes.size() > tensor.bytes() - offset ||
+      bytes.size() > missing.fetch_sub(bytes.size())) {
     return Error{ErrorCode::internal,
                  cat("tensor ", quote(tensor.name), " of ", tensor.bytes(), " bytes was given ",
                      bytes.size(), " more at byte ", offset),
                  "report this with the command and the input"};
   }
-  missing -= bytes.size();
   return file_.write_at(bytes, layout_.data_begin + tensor.begin + offset);
 }
 

@@ -32,8 +32,8 @@ class SafetensorsWriter {
 
   const SafetensorsHeader& layout() const { return layout_; }
 
-  // Bytes from `offset` of a tensor of layout(). Tensors may be written in any order, each byte
-  // once. Errors: io_error.
+  // Bytes from `offset` of a tensor of layout(). Tensors may be written in any order and by any
+  // number of threads, each byte once. Errors: io_error.
   Result<void> write(const TensorInfo& tensor, std::uint64_t offset, ByteSpan bytes);
 
   // Names the file; it and its directory are synced before this returns. Errors: io_error; internal

@@ -87,6 +87,15 @@ inline void add_overwrite(CLI::App& command, bool& overwrite) {
                    "Replace a finished output, and files of other contents beside it");
 }
 
+inline void add_conversion_jobs(CLI::App& command, std::size_t& jobs) {
+  command
+      .add_option("--jobs", jobs,
+                  "Weights on their way at a time (0: as many as keep the device busy); the output "
+                  "is the same")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+}
+
 // The path of this command itself; empty where it cannot be told.
 std::string own_program();
 

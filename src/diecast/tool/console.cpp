@@ -75,8 +75,22 @@ void Table::print() const {
   }
 }
 
-Progress::Progress(std::string title, bool quiet)
-    : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1), quiet_(quiet) {}
+std::string pace(std::uint64_t done, std::uint64_t total, double seconds) {
+  const auto bytes = static_cast<double>(done);
+  const double rate = seconds > 0 ? bytes / seconds : 0;
+  std::string left = "?";
+  if (rate > 0) {
+    const double rest = static_cast<double>(total - done) / rate;
+    left = rest < 120        ? cat(fixed(rest, 0), " s")
+           : rest < 120 * 60 ? cat(fixed(rest / 60, 0), " min")
+                             : cat(fixed(rest / 3600, 0), " h");
+  }
+  return cat(human_bytes(done), " of ", human_bytes(total), ", ", fixed(rate / 1e9, 2), " GB/s, ",
+             left, " left");
+}
+
+Progress::Progress(std::string title, bool quiet, Of of)
+    : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1), quiet_(quiet), of_(of) {}
 
 void Progress::clear() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
@@ -84,22 +98,29 @@ void Progress::clear() {
   last_tenth_ = 0;
 }
 
+// Standard output is written out first: what is left of a line there would continue behind ours.
 void Progress::update(std::uint64_t done, std::uint64_t total, std::string_view what) {
   if (quiet_ || total == 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  const double seconds = std::chrono::duration<double>(now - begin_).count();
   const std::uint64_t tenth = done * 10 / total;
   if (!terminal_) {
     if (tenth == last_tenth_) return;
     last_tenth_ = tenth;
-    std::fputs(cat(title_, ": ", tenth * 10, " %\n").c_str(), stderr);
+    std::fflush(stdout);
+    const std::string more = of_ == Of::bytes ? cat(", ", pace(done, total, seconds)) : "";
+    std::fputs(cat(title_, ": ", tenth * 10, " %", more, "\n").c_str(), stderr);
     return;
   }
-  const auto now = std::chrono::steady_clock::now();
   if (now - last_draw_ < std::chrono::milliseconds(50) && done < total) return;
   last_draw_ = now;
   drawn_ = true;
-  const std::size_t filled = static_cast<std::size_t>(done * 24 / total);
-  std::fputs(cat("\r", title_, " [", std::string(filled, '#'), std::string(24 - filled, '.'), "] ",
-                 done * 100 / total, " %  ", quote(what, 40), "\x1b[K")
+  std::fflush(stdout);
+  const std::size_t width = of_ == Of::bytes ? 16 : 24;  // the line has to fit in 80 columns
+  const std::size_t filled = static_cast<std::size_t>(done * width / total);
+  std::fputs(cat("\r", title_, " [", std::string(filled, '#'), std::string(width - filled, '.'),
+                 "] ", done * 100 / total, " %  ",
+                 of_ == Of::bytes ? pace(done, total, seconds) : quote(what, 40), "\x1b[K")
                  .c_str(),
              stderr);
 }

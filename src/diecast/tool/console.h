@@ -36,10 +36,15 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Long work: a bar that is redrawn in place on a terminal, otherwise a line at every tenth.
+// "31.0 MiB of 314.0 MiB, 0.98 GB/s, 3 s left".
+std::string pace(std::uint64_t done, std::uint64_t total, double seconds);
+
+// Long work: a bar that is redrawn in place on a terminal, otherwise a line at every tenth. Of
+// bytes it says the pace, of other things the name of the one at hand.
 class Progress {
  public:
-  explicit Progress(std::string title, bool quiet = false);
+  enum class Of : std::uint8_t { things, bytes };
+  explicit Progress(std::string title, bool quiet = false, Of of = Of::things);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   void update(std::uint64_t done, std::uint64_t total, std::string_view what);
@@ -50,7 +55,9 @@ class Progress {
   bool terminal_ = false;
   bool quiet_ = false;
   bool drawn_ = false;
+  Of of_ = Of::things;
   std::uint64_t last_tenth_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_draw_{};
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 // The plan, and what came of it.
 nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report, Runtime& runtime,
-                                   Device& device, double seconds) {
+                                   Device& device, double seconds, std::size_t jobs) {
   nlohmann::ordered_json out = plan_json(plan, report.side_files);
   out.update({{"device", describe(device)},
               {"copied", report.copied},
@@ -28,6 +28,7 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report
               {"cast_blocks", report.cast_blocks},
               {"exact_blocks", report.exact_blocks},
               {"seconds", seconds},
+              {"jobs", jobs},
               {"compiled", runtime.counters().compiled},
               {"nonfinite", nlohmann::ordered_json::array()}});
   for (const NonfiniteTensor& tensor : report.nonfinite) {
@@ -45,17 +46,18 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));
+  ConvertOptions options;
+  options.overwrite = request.overwrite;
+  options.jobs = request.jobs != 0 ? request.jobs : default_jobs(*device);
   // Not before the output is known to be writable: an error below a long plan is not read.
   bool told = request.json;
   const auto tell = [&](const SideFiles& side_files) {
     if (std::exchange(told, true)) return;
     print_plan(plan, side_files, request.whole_plan);
-    print(cat("on ", describe(*device)));
+    print(cat("on ", describe(*device), ", ", counted(options.jobs, "job")));
   };
   const auto start = std::chrono::steady_clock::now();
-  Progress progress(request.verb, request.json);
-  ConvertOptions options;
-  options.overwrite = request.overwrite;
+  Progress progress(request.verb, request.json, Progress::Of::bytes);
   options.progress = [&](const ConvertProgress& now) {
     tell(now.side_files);
     progress.update(now.done, now.total, now.name);
@@ -68,7 +70,7 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {
-    print_json(report_json(plan, report, *runtime, *device, seconds));
+    print_json(report_json(plan, report, *runtime, *device, seconds, options.jobs));
     return 0;
   }
   for (const NonfiniteTensor& tensor : report.nonfinite) {

@@ -17,6 +17,7 @@ struct ConversionRequest {
   bool json = false;
   bool whole_plan = false;  // a line a tensor
   bool overwrite = false;
+  std::size_t jobs = 0;  // 0: default_jobs()
 };
 
 // Opens the device, prints the plan, converts, prints what was done and where, and names every

@@ -12,6 +12,7 @@ struct DequantizeArguments {
   bool json = false;
   bool overwrite = false;
   bool strict = false;
+  std::size_t jobs = 0;
 };
 
 // None where neither was given.
@@ -28,9 +29,9 @@ Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input));
   DIECAST_TRY(Plan plan, plan_dequantize(input, parse_dtype(options.to), layout_of(options)));
   plan.allow_nonfinite = !options.strict;
-  return run_conversion(
-      input, plan,
-      {"dequantize", options.output, options.target, options.json, false, options.overwrite});
+  return run_conversion(input, plan,
+                        {"dequantize", options.output, options.target, options.json, false,
+                         options.overwrite, options.jobs});
 }
 
 }  // namespace
@@ -64,6 +65,7 @@ Command add_dequantize(CLI::App& app) {
                     "An error, not a note: values that are NaN or infinite, or become so in the "
                     "type");
   add_overwrite(*command, options->overwrite);
+  add_conversion_jobs(*command, options->jobs);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return dequantize(*options); }};
 }

@@ -1,5 +1,6 @@
 // Lines of tensors that are alike; see plan_table.h.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/convert.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/plan_table.h>
 
@@ -111,6 +112,8 @@ void print_plan(const Plan& plan, const SideFiles& side_files, bool whole) {
     table.add({line.name(), cat(line.count), line.cells[1], line.cells[2], line.cells[3]});
   table.print();
   if (!plan.scope.empty()) print(cat("quantized are weights of ", plan.scope));
+  if (const std::uint64_t held = held_values(plan); held > 0)
+    print(cat("each job holds up to ", human_bytes(held), " of weights that share a scale"));
   auto names = names_of(side_files);
   for (std::string& name : names) name = quote(name);
   if (!names.empty()) print(cat("beside the weights: ", join(names, ", ")));
@@ -120,7 +123,8 @@ void print_plan(const Plan& plan, const SideFiles& side_files, bool whole) {
 nlohmann::ordered_json plan_json(const Plan& plan, const SideFiles& side_files) {
   nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()},
                                 {"notes", notes_of(plan, side_files)},
-                                {"side_files", names_of(side_files)}};
+                                {"side_files", names_of(side_files)},
+                                {"held_bytes", held_values(plan)}};
   if (!plan.scope.empty()) out["scope"] = plan.scope;
   const auto shared = shared_amaxes(plan);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {

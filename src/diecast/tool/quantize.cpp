@@ -113,6 +113,7 @@ struct QuantizeArguments {
   bool json = false;
   bool whole_plan = false;
   bool overwrite = false;
+  std::size_t jobs = 0;
 };
 
 Result<void> wants_output(const QuantizeArguments& options) {
@@ -136,7 +137,7 @@ Result<int> quantize(QuantizeArguments& options) {
   DIECAST_TRY(const int code,
               run_conversion(input, plan,
                              {"quantize", options.output, options.target, options.json,
-                              options.whole_plan, options.overwrite}));
+                              options.whole_plan, options.overwrite, options.jobs}));
   if (options.json || !input.in_folder()) return code;
   // What was written is there, whatever comes of this.
   if (const auto output = Checkpoint::open(options.output))
@@ -180,6 +181,7 @@ Command add_quantize(CLI::App& app) {
                     "Weights of an FP8 model that are not quantized stay FP8, not BF16; the plan "
                     "says which engines read that");
   add_overwrite(*command, options->overwrite);
+  add_conversion_jobs(*command, options->jobs);
   command->add_flag("--json", options->json, "For programs");
   command->add_flag("-v,--verbose", options->whole_plan, "The plan with a line for each tensor");
   command->footer(

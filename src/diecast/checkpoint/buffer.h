@@ -1,0 +1,29 @@
+// Memory of one job that is written before it is read, and used again for the next piece.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace diecast {
+
+class Buffer {
+ public:
+  // So many bytes, whatever is in them, from a multiple of 16 bytes on. A buffer that grows loses
+  // what it held.
+  std::span<std::byte> sized(std::size_t bytes) {
+    if (bytes > size_) {
+      memory_.reset();  // before more is taken
+      size_ = 0;
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      size_ = bytes;
+    }
+    return {memory_.get(), bytes};
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace diecast
