@@ -87,7 +87,7 @@ TEST(ToolQuantize, InterruptedLeavesNothingBesideItsInput) {
     for (int i = 0; i < 4000 && lines(journal) < 1; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    EXPECT_EQ(lines(journal), 1);
+    EXPECT_GE(lines(journal), 1);  // several jobs may await kernels
     ASSERT_EQ(::kill(quantizing, signal), 0);
     EXPECT_EQ(testing::wait_for_child(quantizing), 128 + signal);
     EXPECT_EQ(testing::tree(models.path()), std::vector<std::string>{"in.safetensors"});
