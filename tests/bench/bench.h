@@ -35,7 +35,7 @@ struct BenchShape {
 // A private folder that goes away again.
 class ScratchRoot {
  public:
-  ScratchRoot();
+  explicit ScratchRoot(const std::string& parent = "");  // "": that of temporary files
   ~ScratchRoot();
   const std::string& path() const { return path_; }
 
@@ -59,6 +59,8 @@ Result<Figures> bench_compile(Runtime& runtime);  // cold compiles against an em
 Result<Figures> bench_cache(Runtime& runtime);    // memory, disk and bundle hits, publishing
 Result<Figures> bench_warm(Runtime& runtime);     // warming on two cores, a warmed start
 Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
+// Checkpoints from file to file in memory, on this processor and on a GPU where there is one.
+Result<Figures> bench_checkpoint(Runtime& runtime);
 // The ops on matrices of these shapes (whole blocks of 32) against a device-to-device copy and
 // against their loads and stores alone.
 Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shapes);

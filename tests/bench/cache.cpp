@@ -171,8 +171,10 @@ Result<Figures> bundle_hits(Runtime& runtime) {
 
 }  // namespace
 
-ScratchRoot::ScratchRoot() {
-  std::string name = (std::filesystem::temp_directory_path() / "diecast-bench-XXXXXX").string();
+ScratchRoot::ScratchRoot(const std::string& parent) {
+  const std::filesystem::path folder =
+      parent.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(parent);
+  std::string name = (folder / "diecast-bench-XXXXXX").string();
   if (mkdtemp(name.data()) != nullptr) path_ = name;
 }
 

@@ -102,6 +102,7 @@ std::vector<Part> parts(const BenchOptions& given) {
                         {"cache", bench_cache},
                         {"warm", bench_warm},
                         {"host", bench_host},
+                        {"checkpoint", bench_checkpoint},
                         {"gpu", gpu},
                         {"small", small},
                         {"inputs", inputs},

@@ -89,7 +89,8 @@ TEST(Bench, WrongWordsAreErrorsWithAFix) {
   const std::string leave = "\n  fix: leave it out, or name a part that takes it: ";
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"cpu"},
-       "part: cpu not in {compile,cache,warm,host,gpu,small,inputs,specialization,gemm,launch,"
+       "part: cpu not in "
+       "{compile,cache,warm,host,checkpoint,gpu,small,inputs,specialization,gemm,launch,"
        "weights,options,python}" +
            takes},
       {{"gpu", "--shap", "16x64"},
