@@ -1,5 +1,4 @@
 // A tune that only sums in another order is found out, also where a type of few bits hides it.
-#include <diecast/launch/host_device.h>
 #include <diecast/runtime/tuner.h>
 #include <diecast/runtime/tuning/trial.h>
 #include <gtest/gtest.h>
@@ -8,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "temporary_directory.h"
+#include "runtime/tuner_fixture.h"
 
 namespace diecast {
 namespace {
@@ -60,22 +59,14 @@ DIECAST_KERNEL {
 }
 )";
 
-class TunedSums : public ::testing::Test {
+class TunedSums : public TunerOnHost {
  protected:
   void SetUp() override {
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = folder_ / "cache";
-    runtime_ = Runtime::create(options).value();
-    auto device = open_host_device(HostDeviceOptions::from_environment());
-    const auto compiler = runtime_->compiler(Target::parse("host").value());
-    if (!device || !compiler) GTEST_SKIP() << "no host device or compiler";
-    device_ = *device;
+    TunerOnHost::SetUp();
+    if (IsSkipped()) return;
     testing::write_text(folder_ / "sums.cu", kSums);
     ASSERT_TRUE(runtime_->add(folder_ / "sums.cu"));
   }
-  testing::TemporaryDirectory folder_;
-  std::shared_ptr<Runtime> runtime_;
-  std::shared_ptr<Device> device_;
 };
 
 // Whether no order of such a sum can hide. Two sums in lanes differ by a last bit of f32, which a

@@ -1,6 +1,5 @@
 // Tuning for real, on this processor: equal bits are required, and a tune that changes a result is
 // found out.
-#include <diecast/launch/host_device.h>
 #include <diecast/runtime/tuner.h>
 #include <diecast/runtime/tuning/trial.h>
 #include <gtest/gtest.h>
@@ -9,29 +8,13 @@
 #include <bit>
 #include <cmath>
 
+#include "runtime/tuner_fixture.h"
 #include "runtime/tuning_samples.h"
-#include "temporary_directory.h"
 
 namespace diecast {
 namespace {
 
 using Outcome = TuningRecord::Outcome;
-
-class TunerOnHost : public ::testing::Test {
- protected:
-  void SetUp() override {
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = folder_ / "cache";
-    runtime_ = Runtime::create(options).value();
-    auto device = open_host_device(HostDeviceOptions::from_environment());
-    const auto compiler = runtime_->compiler(Target::parse("host").value());
-    if (!device || !compiler) GTEST_SKIP() << "no host device or compiler";
-    device_ = *device;
-  }
-  testing::TemporaryDirectory folder_;
-  std::shared_ptr<Runtime> runtime_;
-  std::shared_ptr<Device> device_;
-};
 
 TEST_F(TunerOnHost, TimesAmaxAndQuantizeWhoseTunesChangeNothing) {
   for (const auto& [name, configurations] :
