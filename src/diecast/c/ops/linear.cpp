@@ -186,8 +186,8 @@ struct BoundLinear : line::linear {
     DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
     DIECAST_TRY(const Activation activation,
                 read_word<Activation>(o.activation, kName, "activation"));
-    const std::int64_t cols = is_gated(activation) ? weight.rows() / 2 : weight.rows();
-    out.add("out", *parse_dtype(word(type)), with_last(x.shape, cols));
+    out.add("out", *parse_dtype(word(type)),
+            with_last(x.shape, linear_columns(weight, activation)));
     return {};
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {

@@ -13,11 +13,6 @@ namespace {
 constexpr std::string_view kLinearOp = PreparedLinear::kName;
 constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
 
-// The columns of out.
-std::int64_t columns_of(const PackedLinear& weight, Activation activation) {
-  return is_gated(activation) ? weight.rows() / 2 : weight.rows();
-}
-
 Error wrong_type(std::string_view name, DType given, std::string_view wanted) {
   return {ErrorCode::dtype_mismatch, cat(kLinearOp, ": ", name, " is ", dtype_name(given)),
           cat("give ", name, " as ", wanted)};
@@ -62,7 +57,7 @@ Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const f
     return wrong_type("x", x.dtype, "bf16 or f16");
   DIECAST_CHECK(x.check("linear: x"));
   if (x.cols() != weight.cols()) return wrong_shape("x", x.shape, Shape{x.rows(), weight.cols()});
-  const Shape result{x.rows(), columns_of(weight, options.activation)};
+  const Shape result{x.rows(), linear_columns(weight, options.activation)};
   if (out.dtype != DType::bf16 && out.dtype != DType::f16 && out.dtype != DType::f32)
     return wrong_type("out", out.dtype, "bf16, f16 or f32");
   DIECAST_CHECK(check_dense("out", out, result, out.dtype));

@@ -29,6 +29,10 @@ constexpr auto words_of(Activation) {
 constexpr bool is_gated(Activation activation) {
   return activation == Activation::silu_and_mul || activation == Activation::swiglu_oai;
 }
+// The columns of out: of gate and up together half of the weight's rows.
+inline std::int64_t linear_columns(const PackedLinear& weight, Activation activation) {
+  return is_gated(activation) ? weight.rows() / 2 : weight.rows();
+}
 
 struct LinearOptions {
   Activation activation = Activation::none;
