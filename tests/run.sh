@@ -142,34 +142,36 @@ read_alone() {
 
 # Every reader of outside bytes under libFuzzer, 5 seconds each.
 fuzz() {
-  local folder=$builds/fuzz start=$SECONDS target bad=0 targets=("$root"/tests/fuzz/corpus/*)
+  local folder=$builds/fuzz start=$SECONDS target targets good=0 bad=0
   if ! install_libfuzzer; then
     echo "libFuzzer: no clang++ that has it" >>"$reasons"
-    skipped=$((skipped + ${#targets[@]}))
+    skipped=$((skipped + 1))
     return
   fi
   if ! configure_watched "$folder" address,undefined -DCMAKE_CXX_COMPILER=clang++ -DDIECAST_FUZZ=ON ||
-    ! built "$folder" --target fuzz; then
+    ! built "$folder" --target fuzz || ! targets=$("$folder/tests/fuzz" list); then
     failed=$((failed + 1))
     return
   fi
   rm -rf "$folder/new" && mkdir -p "$folder/new"
   # shellcheck disable=SC2016
-  printf '%s\n' "${targets[@]}" | xargs -P "$cores" -I{} bash -c 't=$(basename {}); mkdir "$0/new/$t" &&
-    "$0/tests/fuzz" "$t" "$0/new/$t" {} -max_total_time=5 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-      -artifact_prefix="$0/new/$t-" >"$0/new/$t.log" 2>&1 </dev/null && touch "$0/new/$t.passed"' "$folder"
-  for target in "${targets[@]}"; do
-    target=$(basename "$target")
+  xargs -P "$cores" -I{} bash -c 'known=$1/tests/fuzz/corpus/{}
+    [ -d "$known" ] || known=
+    mkdir "$0/new/{}" && "$0/tests/fuzz" {} "$0/new/{}" $known -max_total_time=5 -timeout=10 \
+      -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$0/new/{}-" \
+      >"$0/new/{}.log" 2>&1 </dev/null && touch "$0/new/{}.passed"' "$folder" "$root" <<<"$targets"
+  for target in $targets; do
     if [ -e "$folder/new/$target.passed" ]; then
+      good=$((good + 1))
       sed -n "s/^stat::number_of_executed_units: *\(.*\)/  $target: \1 inputs/p" "$folder/new/$target.log"
       continue
     fi
     bad=$((bad + 1))
     tail -n 40 "$folder/new/$target.log"
   done
-  passed=$((passed + ${#targets[@]} - bad))
+  passed=$((passed + good))
   failed=$((failed + bad))
-  echo "libFuzzer: $((${#targets[@]} - bad)) passed, $bad failed, 0 skipped ($((SECONDS - start)) s)"
+  echo "libFuzzer: $good passed, $bad failed, 0 skipped ($((SECONDS - start)) s)"
   took $start libFuzzer
 }
 

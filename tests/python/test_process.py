@@ -29,15 +29,19 @@ def test_importing_opens_nothing_and_writes_nothing(tmp_path):
         "print(open('/proc/self/maps').read().count('libcuda'), len(__import__('os').listdir('/proc/self/task')))",
         HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"), DIECAST_CACHE="")
     assert not re.search("numpy|torch|jax|cupy", shown)
+    assert not re.search("'(json|re|enum|typing|inspect|dataclasses|pathlib|subprocess)'", shown), (
+        "import it where it is used: it costs more than the package")
     assert shown.splitlines()[1] == "0 1"
     assert os.listdir(tmp_path) == []
 
 
-def test_importing_takes_30_milliseconds_at_most():
-    """Of the processor: what else the machine does is not the package's."""
+def test_importing_takes_30_milliseconds_at_most(tmp_path):
+    """Of the processor: what else the machine does is not the package's. As an installed package,
+    it is compiled once."""
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
     code = ("import time; start = time.process_time(); import diecast; "
             "print(time.process_time() - start)")
-    assert min(float(run_python(code)) for _ in range(5)) <= 0.03
+    assert min(float(run_python(code, **compiled)) for _ in range(5)) <= 0.03
 
 
 # flashinfer#2226: a fault as the interpreter ends.

@@ -1,7 +1,5 @@
 """Weight sync: new weights as an engine wants them that serves a quantized folder."""
 
-import json
-
 from . import _core, _frameworks
 from ._runtime import runtime as _own_runtime
 
@@ -23,7 +21,9 @@ def quantize_for(config, pairs, *, amaxes=None, input_scales=None, profile=None,
     quantized is passed on. Raises ArgumentError for a config that says no form, a part of what shares
     a scale, or rows of no whole blocks.
     """
-    text = config if isinstance(config, str) else json.dumps(config)
+    if not isinstance(config, str):
+        import json
+        config = json.dumps(config)
     pairs = list(pairs)
     if not pairs:
         return []
@@ -31,7 +31,7 @@ def quantize_for(config, pairs, *, amaxes=None, input_scales=None, profile=None,
     weights = [(name, tensor, amaxes.get(name), float(input_scales.get(name, 1.0)))
                for name, tensor in pairs]
     handle = (_own_runtime() if runtime is None else runtime).handle
-    prepared = _core.quantize_for_prepare(handle, text, weights, device, stream, profile,
+    prepared = _core.quantize_for_prepare(handle, config, weights, device, stream, profile,
                                           four_over_six, e4m3_bound, whole_families)
     workspace_bytes, outputs = _core.quantize_for_outputs(prepared)
     made = [(name, _frameworks.allocate(pairs[source][1], _WORDS[kind], shape))

@@ -2,7 +2,7 @@
 //
 //   fuzz entry NEW_INPUTS tests/fuzz/corpus/entry
 //
-// The target's seeds are written into the first folder.
+// The target's seeds are written into the first folder. `fuzz list` prints the names.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,8 +29,12 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   for (const auto& target : diecast::testing::fuzz_targets()) {
     if (name == target.name) chosen = &target;
   }
+  if (name == "list") {
+    for (const auto& target : diecast::testing::fuzz_targets()) std::puts(target.name);
+    std::exit(0);
+  }
   if (chosen == nullptr) {
-    std::fprintf(stderr, "usage: fuzz TARGET [FOLDER...] [libFuzzer's options]\n");
+    std::fprintf(stderr, "usage: fuzz list | fuzz TARGET [FOLDER...] [libFuzzer's options]\n");
     std::exit(2);
   }
   (*arguments)[1] = (*arguments)[0];
