@@ -1,7 +1,8 @@
-// A list of modules as compressed-tensors writes it: whole names, and after "re:" expressions that
-// a name must begin with a match of.
+// A list of modules as compressed-tensors writes it: whole names, and after "re:" expressions of
+// Python that a name must begin with a match of.
 #pragma once
 
+#include <diecast/base/error.h>
 #include <regex.h>
 
 #include <memory>
@@ -13,9 +14,8 @@ namespace diecast {
 
 class NamePatterns {
  public:
-  // An expression that POSIX does not know, or that costs more than a name is worth, matches
-  // nothing.
-  void add(const std::string& entry);
+  // Errors: not_supported (an expression that posix_expression does not take, or not as POSIX).
+  Result<void> add(const std::string& entry);
   bool match(const std::string& name) const;
 
  private:

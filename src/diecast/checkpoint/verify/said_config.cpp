@@ -54,16 +54,17 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   return out;
 }
 
-void add_patterns(const ConfigJson& config, std::string_view key, SaidConfig& out) {
+Result<void> add_patterns(const ConfigJson& config, std::string_view key, SaidConfig& out) {
   std::vector<std::string> list;
   add_texts(config, key, list);
-  for (const std::string& entry : list) out.patterns.add(entry);
+  for (const std::string& entry : list) DIECAST_CHECK(out.patterns.add(entry));
+  return {};
 }
 
 Result<SaidConfig> said_by_compressed_tensors(const ConfigJson& config) {
   SaidConfig out;
   out.form.config = EngineConfig::compressed_tensors;
-  add_patterns(config, "ignore", out);
+  DIECAST_CHECK(add_patterns(config, "ignore", out));
   const std::string layout = text_at(config, "format");
   const ConfigJson* const groups = member(config, "config_groups");
   if (groups == nullptr || !groups->is_object() || groups->size() != 1)
@@ -167,8 +168,8 @@ Result<SaidConfig> said_config(const ConfigJson& config) {
   if (method == "mxfp4") return out;
   if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
   out.form = {WeightFormat::mxfp8, EngineConfig::sglang};
-  add_patterns(config, "modules_to_not_convert", out);
-  add_patterns(config, "ignored_layers", out);
+  DIECAST_CHECK(add_patterns(config, "modules_to_not_convert", out));
+  DIECAST_CHECK(add_patterns(config, "ignored_layers", out));
   return out;
 }
 
