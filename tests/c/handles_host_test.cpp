@@ -55,6 +55,14 @@ TEST_F(CHandles, OfAnotherKindOrInventedAreAnError) {
   EXPECT_EQ(diecast_close(0), diecast_invalid_argument);
 }
 
+TEST_F(CHandles, OfADeviceAreGivenBackByEachCall) {
+  diecast_handle device = 0;
+  ASSERT_EQ(diecast_device_open_host(1, &device), diecast_ok);
+  EXPECT_EQ(amax(runtime_, device), diecast_ok);
+  EXPECT_EQ(diecast_close(device), diecast_ok);
+  EXPECT_EQ(amax(runtime_, device), diecast_invalid_argument);
+}
+
 // What was made of a runtime goes on without it.
 TEST_F(CHandles, OfAnOpOutliveItsRuntimeAndDevice) {
   Handle op;

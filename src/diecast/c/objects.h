@@ -42,6 +42,27 @@ Result<void> open_as(std::uint64_t* handle, Parts&&... parts) {
 Result<std::shared_ptr<Device>> device_of(std::uint64_t handle, Runtime& runtime,
                                           std::string_view function);
 
+// The same while a call uses the device: nothing counts it as owned once more.
+class UsedDevice {
+ public:
+  static Result<UsedDevice> of(std::uint64_t handle, Runtime& runtime, std::string_view function) {
+    UsedDevice out;
+    if (handle != 0) [[likely]] {
+      DIECAST_TRY(out.used_, Used<DeviceObject>::of(handle, function));
+    } else {
+      DIECAST_TRY(out.default_, runtime.default_device());
+      out.is_default_ = true;
+    }
+    return out;
+  }
+  const std::shared_ptr<Device>& device() const { return is_default_ ? default_ : used_->device; }
+
+ private:
+  Used<DeviceObject> used_;
+  std::shared_ptr<Device> default_;
+  bool is_default_ = false;
+};
+
 // A call on a runtime at the border: `function` with diecast's own.
 template <class Function>
 std::int32_t with_runtime(std::uint64_t handle, std::string_view name, Function&& function) {

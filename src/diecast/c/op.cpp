@@ -156,9 +156,9 @@ std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device, std:
   const std::int32_t code = at_border([&]() -> Result<void> {
     DIECAST_TRY(const BoundOp* const found, find_op(op));
     DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, found->info->name));
-    DIECAST_TRY(const auto on, device_of(device, *with->runtime, found->info->name));
-    DIECAST_TRY(called, found->call(runtime, *with->runtime, on, tensors, options, Stream{stream},
-                                    found_only != 0));
+    DIECAST_TRY(const auto on, UsedDevice::of(device, *with->runtime, found->info->name));
+    DIECAST_TRY(called, found->call(runtime, *with->runtime, on.device(), tensors, options,
+                                    Stream{stream}, found_only != 0));
     return {};
   });
   return code == diecast_ok && !called ? std::int32_t{DIECAST_NOT_PREPARED} : code;
