@@ -198,3 +198,31 @@ def test_read_only_inputs_are_fine_and_outputs_are_not(matrix):
     out.flags.writeable = False
     with pytest.raises(diecast.ArgumentError, match="read-only"):
         diecast.amax(x, out=out, **HOST)
+
+
+def test_one_place_calls_many_functions_by_the_same_names(matrix):
+    x = matrix(4, 64)
+    prepared = diecast.prepare("quantize_nvfp4", x, **HOST)
+
+    def call(function, layout):
+        return function(x, layout=layout, device="host")
+    plain = call(diecast.quantize_nvfp4, "s128x4")
+    assert all(map(same_bytes, plain, diecast.quantize_nvfp4(x, layout="s128x4", **HOST)))
+    with pytest.raises(TypeError, match="layout"):
+        call(prepared, "linear")
+    with pytest.raises(TypeError, match="layout"):
+        call(diecast.amax, "linear")
+    assert all(map(same_bytes, plain, call(diecast.quantize_nvfp4, "s128x4")))
+
+
+def test_names_made_at_each_call_are_read_at_each_call(matrix):
+    x = matrix(4, 64)
+    data, scale, amax = diecast.quantize_nvfp4(x, **HOST)
+    names = {"x": x, "out_data": data, "out_scale": scale, "out_amax": amax, **HOST}
+    for turn in range(20):
+        order = list(names)[turn % 5:] + list(names)[:turn % 5]
+        assert diecast.quantize_nvfp4(**{name: names[name] for name in order})[0] is data
+    with pytest.raises(TypeError, match="several values"):
+        diecast.quantize_nvfp4(x, **names)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        diecast.quantize_nvfp4(**names, **{f"name{i}": 1 for i in range(100)})

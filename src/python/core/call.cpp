@@ -1,4 +1,5 @@
 // From Python's arguments to the structures of the C interface; see ops.h.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -48,6 +49,37 @@ void Options::set_defaults(const diecast_op_info& info) {
   }
 }
 
+// Some ops have a tensor `out`.
+Keyword Op::keyword(PyObject* name) const {
+  static PyObject* const others[] = {
+      PyUnicode_InternFromString("out"), PyUnicode_InternFromString("stream"),
+      PyUnicode_InternFromString("device"), PyUnicode_InternFromString("runtime")};
+  for (const bool by_text : {false, true}) {
+    int i = find_name(name, tensor_names, info->tensor_count, by_text);
+    if (i >= 0) return static_cast<Keyword>(i);
+    i = find_name(name, others, std::size(others), by_text);
+    if (i >= 0) return static_cast<Keyword>(kFirstOther + i);
+    i = find_name(name, option_names, info->option_count, by_text);
+    if (i >= 0) return static_cast<Keyword>(kFirstOption + i);
+  }
+  return -1;
+}
+
+void Op::read_keywords(PyObject* names, Keyword* all) {
+  const auto count =
+      static_cast<std::size_t>(std::min<Py_ssize_t>(PyTuple_Size(names), kMostKeywords));
+  for (const KnownKeywords& known : keywords) {
+    if (known.names.get() != names) continue;
+    std::memcpy(all, known.all, count);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    all[i] = keyword(PyTuple_GetItem(names, static_cast<Py_ssize_t>(i)));
+  KnownKeywords& oldest = keywords[next_keywords++ % std::size(keywords)];
+  std::memcpy(oldest.all, all, count);
+  oldest.names = Ref::borrow(names);
+}
+
 bool Call::parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
                  const Options* fixed) {
   if (fixed == nullptr) own_options_ = op_.defaults;
@@ -60,40 +92,35 @@ bool Call::parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
   }
   for (Py_ssize_t i = 0; i < count; ++i) give(static_cast<int>(i), arguments[i]);
   const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
+  Keyword known[kMostKeywords];
+  if (keywords > 0) op_.read_keywords(names, known);
   for (Py_ssize_t i = 0; i < keywords; ++i) {
-    PyObject *const name = PyTuple_GetItem(names, i), *const value = arguments[count + i];
-    if (take_keyword(name, value, fixed != nullptr, false)) continue;
-    if (PyErr_Occurred() != nullptr || !take_keyword(name, value, fixed != nullptr, true)) {
-      if (PyErr_Occurred() == nullptr)
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", this->name(),
-                     name);
-      return false;
-    }
+    const Keyword keyword = i < kMostKeywords ? known[i] : Keyword{-1};
+    if (take_keyword(keyword, arguments[count + i], fixed != nullptr)) continue;
+    if (PyErr_Occurred() == nullptr)
+      PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", this->name(),
+                   PyTuple_GetItem(names, i));
+    return false;
   }
   return true;
 }
 
-// Some ops have a tensor `out`. False: there is nothing of this name, or an exception is set.
-bool Call::take_keyword(PyObject* name, PyObject* value, bool fixed, bool by_text) {
-  const diecast_op_info& info = *op_.info;
-  if (const int i = find_name(name, op_.tensor_names, info.tensor_count, by_text); i >= 0) {
-    if (objects_[i] != nullptr) {
-      PyErr_Format(PyExc_TypeError, "%s() got several values for %R", this->name(), name);
+// False: there is nothing of this name, or an exception is set.
+bool Call::take_keyword(Keyword keyword, PyObject* value, bool fixed) {
+  if (keyword < 0 || (fixed && keyword >= kFirstOption && keyword < kFirstOther)) return false;
+  if (keyword < kFirstOption) {
+    if (objects_[keyword] != nullptr) {
+      PyErr_Format(PyExc_TypeError, "%s() got several values for %R", name(),
+                   op_.tensor_names[keyword]);
       return false;
     }
-    give(i, value);
+    give(keyword, value);
     return true;
   }
-  static PyObject* const others[] = {
-      PyUnicode_InternFromString("out"), PyUnicode_InternFromString("stream"),
-      PyUnicode_InternFromString("device"), PyUnicode_InternFromString("runtime")};
+  if (keyword < kFirstOther) return take_option(keyword - kFirstOption, value);
   PyObject** const to[] = {&out_, &stream_, &device_, &runtime_};
-  if (const int i = find_name(name, others, std::size(others), by_text); i >= 0) {
-    *to[i] = value == Py_None ? nullptr : value;
-    return true;
-  }
-  const int i = fixed ? -1 : find_name(name, op_.option_names, info.option_count, by_text);
-  return i >= 0 && take_option(i, value);
+  *to[keyword - kFirstOther] = value == Py_None ? nullptr : value;
+  return true;
 }
 
 bool Call::take_option(int index, PyObject* value) {

@@ -11,6 +11,12 @@ namespace diecast::python {
 
 inline constexpr int kMostTensors = 32, kMostOptions = 32;
 
+// What a keyword stands for: a tensor by its index, an option or one of `out`, `stream`, `device`
+// and `runtime` by its index behind them. -1: nothing.
+using Keyword = std::int8_t;
+inline constexpr int kFirstOption = kMostTensors, kFirstOther = kFirstOption + kMostOptions;
+inline constexpr int kMostKeywords = kFirstOther + 4;
+
 // Options of a call or of a prepared op: the fields behind the structure's size.
 struct Options {
   std::size_t size = 0;
@@ -32,6 +38,12 @@ struct PresentOutputs {
   std::uint8_t indices[kMostTensors]{};
 };
 
+// A call's names of keywords and what they stand for.
+struct KnownKeywords {
+  Ref names;
+  Keyword all[kMostKeywords]{};
+};
+
 // A line of the table, with its names as Python has them. It lives as long as the process; Python's
 // lock guards it.
 struct Op {
@@ -46,7 +58,13 @@ struct Op {
   bool has_scratch = false;
   PresentOutputs present[8];
   std::size_t next_present = 0;
+  // Of the last calls: a place in Python's code calls with the same tuple of names each time.
+  KnownKeywords keywords[8];
+  std::size_t next_keywords = 0;
 
+  // What the first kMostKeywords of a call's names stand for.
+  void read_keywords(PyObject* names, Keyword* all);
+  Keyword keyword(PyObject* name) const;
   // The text of an option's value: of one of its words, always the same address. Null: an
   // exception.
   const char* word(std::size_t option, PyObject* value) const;
@@ -96,7 +114,7 @@ class Call {
   Place place;
 
  private:
-  bool take_keyword(PyObject* name, PyObject* value, bool fixed, bool by_text);
+  bool take_keyword(Keyword keyword, PyObject* value, bool fixed);
   bool take_option(int index, PyObject* value);
   void give(int index, PyObject* object);  // a tensor; None is none
   const PresentOutputs* present_outputs() const;
