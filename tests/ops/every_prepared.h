@@ -207,6 +207,13 @@ class EveryPrepared : public GemmByCublasLt {
         return op.run(some, packed, factor, out, {}, {});
       });
     };
+    const PackedLinear experts{.shape = Shape{1, 64, 64}, .data = packed.data, .bytes = 2304};
+    const ExpertRouting ids{.data = static_cast<const std::int32_t*>(at_256(4 * 8))};
+    const Tensor some = tensor(DType::bf16, 8, 64), out = tensor(DType::bf16, 8, 64);
+    add<PreparedLinearExperts>("PreparedLinearExperts", "", {},
+                               [=, factors = floats()](const auto& op) {
+                                 return op.run(some, experts, factors, ids, out, {}, {});
+                               });
     add_rows("few rows", 8);
     add_rows("many rows", 300);
   }

@@ -9,6 +9,7 @@
 #include <diecast/ops/layout/arrange_scales.h>
 #include <diecast/ops/layout/transpose_nvfp4.h>
 #include <diecast/ops/linear/linear.h>
+#include <diecast/ops/linear/linear_experts.h>
 #include <diecast/ops/linear/pack_linear.h>
 #include <diecast/ops/mx/dequantize_mx.h>
 #include <diecast/ops/mx/quantize_mx.h>
@@ -27,8 +28,8 @@ namespace diecast {
 using EveryOp =
     std::tuple<PreparedAmax, PreparedAmaxGrouped, PreparedArrangeScales, PreparedComputeFp4Scales,
                PreparedDequantizeMx, PreparedDequantizeNvfp4, PreparedFp4FakeQuantBlock,
-               PreparedGemmCublaslt, PreparedGemmNvfp4, PreparedLinear, PreparedMasterCast,
-               PreparedPackLinear, PreparedPostAllGather, PreparedQuantizeMx,
+               PreparedGemmCublaslt, PreparedGemmNvfp4, PreparedLinear, PreparedLinearExperts,
+               PreparedMasterCast, PreparedPackLinear, PreparedPostAllGather, PreparedQuantizeMx,
                PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4, PreparedQuantizeNvfp4Grouped,
                PreparedStaticFp4FakeQuant, PreparedTransposeCodes, PreparedTransposeNvfp4,
                PreparedUnpackLinear>;

@@ -1,14 +1,7 @@
 // A linear layer: what its kernels take, and what becomes of a sum. The sums are those of weights times 2^-7. Each step
 // rounds once, in f32: times 2^7 * factor, plus bias, the activation, plus residual; last to OUT.
 /* diecast
-use    <diecast/device/linear/packed_tile.h>         // FORMAT
-option type  IN  {bf16, f16}                         // element type of x and bias
-option type  OUT {bf16, f16, f32}                    // element type of out and residual
-option enum  ACTIVATION {none, silu_and_mul, swiglu_oai, relu2} = none
-option float ALPHA = 1.702                           // of swiglu_oai: the sigmoid's factor
-option float LIMIT = 7                               // of swiglu_oai: bounds gate above and the other factor on both sides
-option int   SPLIT {1, 2, 4, 8} = 1                  // parts of the depth, whose sums are added in order
-let    GATED = ACTIVATION in {silu_and_mul, swiglu_oai}  // weights alternate by 8 rows: gate, then what it multiplies
+use    <diecast/device/linear/linear_options.h>
 size   rows                                          // of x and out
 size   cols                                          // of out
 size   depth divisible SCALE_BLOCK
@@ -27,7 +20,7 @@ sample rows {0, 1, 9, 40}  cols {8, 40, 136}  depth {32, 96, 320}
 
 #include <diecast/device/base/simt.h>
 #include <diecast/device/base/types.h>
-#include <diecast/device/linear/packed_tile.h>
+#include <diecast/device/linear/linear_options.h>
 #include <diecast/device/math/activations.h>
 #include <diecast/device/numbers/convert.h>
 

@@ -2,86 +2,12 @@
 // reference's bits, on a GPU they are within what tensor cores may be from them.
 #include <diecast/launch/tensor_map.h>
 #include <diecast/ops/linear/with_map.h>
-#include <diecast/ops/reference/linear.h>
-#include <diecast/ops/reference/numbers.h>
-#include <diecast/ops/reference/packed_linear.h>
 
-#include <cmath>
-#include <random>
-
+#include "ops/linear/linear_case.h"
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
-
-// Numbers of a 16-bit type or f32, as bytes and as what they are.
-struct Numbers {
-  std::vector<std::uint8_t> bytes;
-  std::vector<float> values;
-
-  Numbers(DType dtype, std::int64_t count, double spread, std::mt19937_64& random)
-      : bytes(static_cast<std::size_t>(count * dtype_bits(dtype) / 8)) {
-    std::normal_distribution<double> normal(0, spread);
-    for (std::int64_t i = 0; i < count; ++i) {
-      reference::store(bytes.data(), dtype, i, static_cast<float>(normal(random)));
-      values.push_back(reference::load(bytes.data(), dtype, i));
-    }
-  }
-};
-
-// Any codes; scales above zero that f16 holds too.
-reference::CheckpointWeight drawn_weight(Format format, std::int64_t rows, std::int64_t cols,
-                                         std::mt19937_64& random) {
-  reference::CheckpointWeight out{format, rows, cols, {}, {}};
-  for (std::int64_t i = 0; i < rows * cols / 2; ++i)
-    out.codes.push_back(static_cast<std::uint8_t>(random()));
-  for (std::int64_t i = 0; i < rows * out.blocks(); ++i)
-    out.scales.push_back(static_cast<std::uint8_t>(format == Format::nvfp4 ? 1 + random() % 126
-                                                                           : 111 + random() % 25));
-  return out;
-}
-
-// How far an element may be from the reference: what tensor cores round otherwise than the host,
-// carried through the activation. A residual adds nothing to it, however small it makes the sum.
-double tolerance(const reference::Linear& of, std::int64_t row, std::int64_t col, bool host) {
-  double magnitude = 0;
-  for (std::int64_t half = 0; half < (is_gated(of.activation) ? 2 : 1); ++half) {
-    double sum = 0;
-    for (std::int64_t k = 0; k < of.depth; ++k)
-      sum += std::abs(double{of.x[static_cast<std::size_t>(row * of.depth + k)]} *
-                      of.weights[static_cast<std::size_t>((col + half * of.cols) * of.depth + k)]);
-    magnitude += sum * of.factor;
-  }
-  const double sums = host ? 0.0 : magnitude * static_cast<double>(of.depth / 16 + 12) * 0x1p-22;
-  const double value = std::abs(double{reference::linear_activated(of, row, col)});
-  switch (of.activation) {
-    case reference::Activation::none:
-      return sums;
-    case reference::Activation::relu2:
-      return 2 * sums * (magnitude + 1);
-    case reference::Activation::silu_and_mul:
-      return sums * (magnitude + 1) + value * 0x1p-20;
-    default:
-      return sums * 4 * (of.limit + 1) + value * 0x1p-20 + 0x1p-40;
-  }
-}
-
-std::string result_difference(const reference::Linear& of, const std::vector<std::uint8_t>& got,
-                              DType dtype, bool host) {
-  const double step = dtype == DType::bf16 ? 0x1p-7 : dtype == DType::f16 ? 0x1p-10 : 0x1p-22;
-  for (std::int64_t at = 0; at < of.rows * of.cols; ++at) {
-    const double allowed = tolerance(of, at / of.cols, at % of.cols, host);
-    float want = reference::linear_element(of, at / of.cols, at % of.cols);
-    reference::store(&want, dtype, 0, want);
-    want = reference::load(&want, dtype, 0);
-    const double is = reference::load(got.data(), dtype, at);
-    const double rounding = allowed == 0 ? 0 : std::abs(double{want}) * step + 0x1p-24;
-    if (is == double{want} || std::abs(is - want) <= allowed + rounding) continue;
-    return cat("out[", at / of.cols, ", ", at % of.cols, "] is ", std::to_string(is), ", not ",
-               std::to_string(want), " +- ", std::to_string(allowed));
-  }
-  return "";
-}
 
 // linear_few takes what linear takes.
 std::string launch_plain(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes&,
@@ -140,7 +66,12 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   const std::string problem = Launch(kernel, arguments, boxes, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";
-  return result_difference(of, out.bytes(), out_type, s.target().is_host());
+  const std::vector<std::uint8_t> got = out.bytes();
+  for (std::int64_t row = 0; row < of.rows; ++row) {
+    const std::string differs = row_difference(of, row, got, out_type, s.target().is_host());
+    if (!differs.empty()) return differs;
+  }
+  return "";
 }
 
 const RunnerFor<args::Linear> linear_runner{linear_difference<launch_plain>};

@@ -3,6 +3,7 @@
 #include <diecast/kernel_arguments.h>
 #include <diecast/launch/tensor_map.h>
 #include <diecast/ops/linear/linear.h>
+#include <diecast/ops/linear/linear_operands.h>
 #include <diecast/ops/linear/with_map.h>
 
 #include <limits>
@@ -13,71 +14,24 @@ namespace {
 constexpr std::string_view kLinearOp = PreparedLinear::kName;
 constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
 
-Error wrong_type(std::string_view name, DType given, std::string_view wanted) {
-  return {ErrorCode::dtype_mismatch, cat(kLinearOp, ": ", name, " is ", dtype_name(given)),
-          cat("give ", name, " as ", wanted)};
-}
-
-Error wrong_shape(std::string_view name, const Shape& given, const Shape& wanted) {
-  return {ErrorCode::shape_mismatch, cat(kLinearOp, ": ", name, " is ", given.text()),
-          cat("give ", name, " of shape ", wanted.text())};
-}
-
-// A dense [rows, cols] of a type.
-Result<void> check_dense(std::string_view name, const Tensor& tensor, const Shape& wanted,
-                         DType type) {
-  if (tensor.dtype != type) return wrong_type(name, tensor.dtype, dtype_name(type));
-  if (tensor.rows() != wanted.rows() || tensor.cols() != wanted.cols())
-    return wrong_shape(name, tensor.shape, wanted);
-  DIECAST_CHECK(tensor.check(cat(kLinearOp, ": ", name)));
-  if (stride_number(tensor) == 0) return {};
-  return Error{ErrorCode::not_supported,
-               cat(kLinearOp, ": rows of ", name, " are ", tensor.row_stride, " elements apart"),
-               cat("give ", name, " with dense rows")};
-}
-
-Result<void> check_weight(const PackedLinear& weight, Activation activation) {
-  DIECAST_CHECK(weight.check(kLinearOp));
-  if (weight.shape.rank != 2) {
-    return Error{ErrorCode::not_supported, cat(kLinearOp, ": the weight is ", weight.shape.text()),
-                 "give one weight, [rows, cols]"};
-  }
-  if ((weight.gated != Gated::none) == is_gated(activation)) return {};
-  return Error{ErrorCode::invalid_argument,
-               cat(kLinearOp, ": activation ", word(activation),
-                   " of a weight packed with gated = ", word(weight.gated)),
-               is_gated(activation) ? "pack the weight with gated = halves or alternate"
-                                    : "pack the weight with gated = none"};
-}
-
 Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const float* factor,
                             const Tensor& out, const LinearOptions& options) {
-  DIECAST_CHECK(check_weight(weight, options.activation));
-  if (x.dtype != DType::bf16 && x.dtype != DType::f16)
-    return wrong_type("x", x.dtype, "bf16 or f16");
-  DIECAST_CHECK(x.check("linear: x"));
-  if (x.cols() != weight.cols()) return wrong_shape("x", x.shape, Shape{x.rows(), weight.cols()});
+  const LinearOperands of{kLinearOp, x, weight, out, options.activation};
+  DIECAST_CHECK(of.check_weight(2));
+  DIECAST_CHECK(of.check_x());
   const Shape result{x.rows(), linear_columns(weight, options.activation)};
-  if (out.dtype != DType::bf16 && out.dtype != DType::f16 && out.dtype != DType::f32)
-    return wrong_type("out", out.dtype, "bf16, f16 or f32");
-  DIECAST_CHECK(check_dense("out", out, result, out.dtype));
+  DIECAST_CHECK(of.check_out(result));
   if (options.residual)
-    DIECAST_CHECK(check_dense("residual", *options.residual, result, out.dtype));
+    DIECAST_CHECK(of.check_dense("residual", *options.residual, result, out.dtype));
   if (options.bias)
-    DIECAST_CHECK(check_dense("bias", *options.bias, Shape{weight.rows()}, x.dtype));
-  if (factor != nullptr) return {};
-  return Error{ErrorCode::missing_buffer, cat(kLinearOp, ": factor is null"),
-               "pass the weight's global scale in device memory, 1 where it has none"};
+    DIECAST_CHECK(of.check_dense("bias", *options.bias, Shape{weight.rows()}, x.dtype));
+  return of.check_factor(factor);
 }
 
 std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table) {
   std::vector<KernelWanted> out;
   for (const LinearKernel& one : table) out.push_back(one.wanted);
   return out;
-}
-
-KernelArgument argument_of(const std::optional<Tensor>& tensor, DType type) {
-  return KernelArgument::tensor(type, tensor ? tensor->data : nullptr);
 }
 
 }  // namespace
@@ -156,8 +110,8 @@ Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, co
   const args::Linear arguments{.x = tensor_argument(x),
                                .packed = weight.data,
                                .factor = factor,
-                               .bias = argument_of(options.bias, x.dtype),
-                               .residual = argument_of(options.residual, out.dtype),
+                               .bias = optional_argument(options.bias, x.dtype),
+                               .residual = optional_argument(options.residual, out.dtype),
                                .out = tensor_argument(out),
                                .rows = rows_argument(x),
                                .cols = out.cols(),

@@ -15,7 +15,8 @@ float limited(float x, float low, float high) { return x < low ? low : x > high 
 
 // The sum of a row under the factor and the bias.
 float scaled(const Linear& of, std::int64_t row, std::int64_t weight_row) {
-  const float x = linear_sum(of, row, weight_row) * of.factor;
+  const float factor = weight_row < of.cols ? of.factor : of.second_factor.value_or(of.factor);
+  const float x = linear_sum(of, row, weight_row) * factor;
   return of.bias.empty() ? x : x + of.bias[static_cast<std::size_t>(weight_row)];
 }
 

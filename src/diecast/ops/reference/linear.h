@@ -5,6 +5,7 @@
 #include <diecast/template/value.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace diecast::reference {
@@ -17,9 +18,10 @@ struct Linear {
   std::int64_t rows = 0, cols = 0, depth = 0;  // cols: of out
   int split = 1;                               // parts of the depth, of whole tiles of 64
   std::vector<float> x;                        // [rows, depth]
-  std::vector<float> weights;  // [cols or 2 * cols, depth]: codes times block scales
-  float factor = 1.0f;         // the global scale
-  std::vector<float> bias;     // one a row of the weights; empty: none
+  std::vector<float> weights;          // [cols or 2 * cols, depth]: codes times block scales
+  float factor = 1.0f;                 // the global scale
+  std::optional<float> second_factor;  // that of what a gate multiplies, where it is another one
+  std::vector<float> bias;             // one a row of the weights; empty: none
   Activation activation = Activation::none;
   float alpha = 1.702f, limit = 7.0f;  // of swiglu_oai
   std::vector<float> residual;         // [rows, cols]; empty: none

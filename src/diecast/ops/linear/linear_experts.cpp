@@ -1,0 +1,105 @@
+// linear_experts: one launch.
+#include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
+#include <diecast/ops/linear/linear_experts.h>
+#include <diecast/ops/linear/linear_operands.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kExpertsOp = LinearExpertsRequest::kName;
+
+// Rows of out that a row of x has.
+std::int64_t fan_out(const Tensor& x, const Tensor& out, RoutingForm form) {
+  return form == RoutingForm::indexed && x.rows() > 0 ? out.rows() / x.rows() : 1;
+}
+
+Result<void> check_routing(const ExpertRouting& routing, const Tensor& x, std::int64_t experts) {
+  if (!is_value(routing.form)) {
+    return Error{ErrorCode::value_not_allowed, cat(kExpertsOp, ": form is none that there is"),
+                 "give a value of RoutingForm"};
+  }
+  if (routing.form == RoutingForm::masked && experts > 0 && x.rows() % experts != 0) {
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat(kExpertsOp, ": x has ", x.rows(), " rows of ", experts, " experts, form masked"),
+        "give x as many rows for each expert"};
+  }
+  if (routing.data == nullptr && x.rows() > 0) {
+    return Error{ErrorCode::missing_buffer, cat(kExpertsOp, ": routing is null"),
+                 "pass ids, offsets or counts in device memory, as routing.form says"};
+  }
+  return {};
+}
+
+Result<void> check_experts(const Tensor& x, const PackedLinear& weight, const float* factors,
+                           const ExpertRouting& routing, const Tensor& out,
+                           const LinearExpertsOptions& options) {
+  const LinearOperands of{kExpertsOp, x, weight, out, options.activation};
+  DIECAST_CHECK(of.check_weight(3));
+  DIECAST_CHECK(of.check_x());
+  DIECAST_CHECK(x.check_rows_known("linear_experts: x"));
+  DIECAST_CHECK(check_routing(routing, x, weight.weights()));
+  const std::int64_t rows = capped_product(x.rows(), fan_out(x, out, routing.form));
+  DIECAST_CHECK(of.check_out(Shape{rows, linear_columns(weight, options.activation)}));
+  DIECAST_CHECK(out.check_rows_known("linear_experts: out"));
+  if (options.bias)
+    DIECAST_CHECK(
+        of.check_dense("bias", *options.bias, Shape{weight.weights(), weight.rows()}, x.dtype));
+  return of.check_factor(factors);
+}
+
+}  // namespace
+
+LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinear& weight,
+                                              const ExpertRouting& routing, const Tensor& out,
+                                              const LinearExpertsOptions& options) {
+  return {.in = x.dtype,
+          .out = out.dtype,
+          .format = weight.format,
+          .activation = options.activation,
+          .form = routing.form,
+          .split = options.split != 0 ? options.split : linear_split(weight.rows(), weight.cols()),
+          .bias = options.bias.has_value()};
+}
+
+KernelWanted LinearExpertsRequest::kernel(const DeviceProperties& device) const {
+  // Ids come from small batches, in which an expert has few rows.
+  const bool few = device.cc == 0 || form == RoutingForm::indexed;
+  return kernel_of(kName, *this, std::move(Bindings().set("M_TILE", few ? 8 : 32)));
+}
+
+Result<void> PreparedLinearExperts::run(const Tensor& x, const PackedLinear& weight,
+                                        const float* factors, const ExpertRouting& routing,
+                                        const Tensor& out, const LinearExpertsOptions& options,
+                                        Stream stream) const {
+  DIECAST_CHECK(check_prepared());
+  DIECAST_CHECK(check_experts(x, weight, factors, routing, out, options));
+  const Request asked = Request::of(x, weight, routing, out, options);
+  if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  return launch(args::LinearExperts{.x = tensor_argument(x),
+                                    .packed = weight.data,
+                                    .factor = factors,
+                                    .routing = routing.data,
+                                    .bias = optional_argument(options.bias, x.dtype),
+                                    .out = tensor_argument(out),
+                                    .rows = out.rows(),
+                                    .cols = out.cols(),
+                                    .depth = x.cols(),
+                                    .experts = weight.weights(),
+                                    .fan_out = fan_out(x, out, routing.form)},
+                stream);
+}
+
+Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
+                            const float* factors, const ExpertRouting& routing, const Tensor& out,
+                            const LinearExpertsOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_CHECK(check_experts(x, weight, factors, routing, out, options));
+  const auto request = LinearExpertsRequest::of(x, weight, routing, out, options);
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedLinearExperts>(runtime, device, request, stream));
+  return prepared->run(x, weight, factors, routing, out, options, stream);
+}
+
+}  // namespace diecast

@@ -1,0 +1,85 @@
+// A linear layer of experts: each row of x is multiplied by the weight of its expert, in one
+// launch. A row has, to the bit, what `linear` makes of it with that weight, this split and the
+// same type.
+#pragma once
+
+#include <diecast/base/enum_words.h>
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/linear/linear.h>
+#include <diecast/ops/one_kernel.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace diecast {
+
+// How rows of out belong to experts.
+//   indexed     by the router's ids: i32 [rows of out], and x may have a row for several of them
+//   contiguous  the rows of an expert one behind another: i32 [experts + 1] offsets
+//   masked      as many rows for each expert, of which the first count: i32 [experts] counts
+enum class RoutingForm : std::uint8_t { indexed, contiguous, masked };
+constexpr auto words_of(RoutingForm) {
+  return std::to_array<std::string_view>({"indexed", "contiguous", "masked"});
+}
+
+// In device memory, read by the launch. An id that is none of 0 to experts - 1, as -1, leaves its
+// row of out as it is. Offsets and counts are bounded by the rows there are, and rows that they do
+// not name are neither read nor written.
+struct ExpertRouting {
+  RoutingForm form = RoutingForm::indexed;
+  const std::int32_t* data = nullptr;
+};
+
+struct LinearExpertsOptions {
+  Activation activation = Activation::none;
+  std::optional<Tensor> bias{};      // [experts, N], as LinearOptions has one for each expert
+  int split = 0;                     // as in LinearOptions; 0: linear_split() of one expert
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
+};
+
+// x: bf16 or f16 [M, K], every row from a multiple of 16 bytes on. weight: [experts, N, K] packed
+// in the order of rows that the activation wants. factors: f32 in device memory, the global scales,
+// [experts]; of gated activations [experts, 2], gate's and up's. out: dense, bf16, f16 or f32, of
+// as many rows as x; indexed: [M * k, N], whose row r is of row r / k of x. Errors: those of
+// PackedLinear::check; dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
+// (one weight alone, rows of out apart, rows counted on the device), invalid_argument (a weight
+// that is not gated as the activation wants), value_not_allowed, those of preparing.
+Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
+                            const float* factors, const ExpertRouting& routing, const Tensor& out,
+                            const LinearExpertsOptions& options = {}, Stream stream = {});
+
+struct LinearExpertsRequest {
+  static constexpr std::string_view kName = "linear_experts";
+  DType in = DType::bf16, out = DType::bf16;
+  Format format = Format::nvfp4;
+  Activation activation = Activation::none;
+  RoutingForm form = RoutingForm::indexed;
+  std::int32_t split = 1;
+  bool bias = false;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("IN", self.in), as("OUT", self.out), as("FORMAT", self.format);
+    as("ACTIVATION", self.activation), as("FORM", self.form), as("SPLIT", self.split);
+    as("HAS_BIAS", self.bias);
+  }
+  // What these operands ask for.
+  static LinearExpertsRequest of(const Tensor& x, const PackedLinear& weight,
+                                 const ExpertRouting& routing, const Tensor& out,
+                                 const LinearExpertsOptions& options);
+  KernelWanted kernel(const DeviceProperties& device) const;
+};
+
+class PreparedLinearExperts : public OneKernel<PreparedLinearExperts, LinearExpertsRequest> {
+ public:
+  // Errors: as linear_experts(); not_supported for what the request does not say.
+  Result<void> run(const Tensor& x, const PackedLinear& weight, const float* factors,
+                   const ExpertRouting& routing, const Tensor& out,
+                   const LinearExpertsOptions& options, Stream stream) const;
+};
+
+}  // namespace diecast

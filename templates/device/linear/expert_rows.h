@@ -1,0 +1,71 @@
+// The rows of out that one expert makes, some at a time, in their order. What a caller hands over says which they are:
+//   indexed     routing [rows]: the expert of each row. One that is no expert of this weight, as -1, has no rows
+//   contiguous  routing [experts + 1]: the rows of expert e are those from routing[e] up to routing[e + 1]
+//   masked      routing [experts]: each expert has rows / experts rows, the first routing[e] of which count
+// Nothing is read or written through what routing holds: ids are compared, offsets and counts bounded.
+/* diecast
+option enum FORM {indexed, contiguous, masked}       // how rows belong to experts
+*/
+#pragma once
+
+#include <diecast/device/base/simt.h>
+#include <diecast/device/base/types.h>
+
+namespace diecast {
+
+// Of a warp: all its lanes call next() and row(). `Tile`: at most so many rows at a time, up to 32.
+template <int Form, int Tile>
+class ExpertRows {
+ public:
+  DIECAST_DEVICE ExpertRows(const i32* routing, i64 expert, i64 experts, i64 rows) : routing_(routing), expert_(expert) {
+    if constexpr (Form == FORM_indexed) {
+      end_ = rows;
+    } else if constexpr (Form == FORM_contiguous) {
+      first_ = bounded(routing[expert], rows), end_ = bounded(routing[expert + 1], rows);
+    } else {
+      const i64 of_each = rows / experts;
+      first_ = expert * of_each, end_ = first_ + bounded(routing[expert], of_each);
+    }
+  }
+
+  // Goes on to the next rows; false: there are no more.
+  DIECAST_DEVICE bool next() {
+    if constexpr (Form == FORM_indexed) {
+      find();
+    } else {
+      first_ += count_, count_ = static_cast<i32>(max(min(end_ - first_, i64{Tile}), i64{0}));
+    }
+    return count_ > 0;
+  }
+  // How many they are, and which one is the i-th, for i below that.
+  DIECAST_DEVICE i32 count() const { return count_; }
+  DIECAST_DEVICE i64 row(i64 i) const {
+    if constexpr (Form == FORM_indexed) return __shfl_sync(~0u, mine_, static_cast<int>(i));
+    return first_ + i;
+  }
+
+ private:
+  DIECAST_DEVICE static i64 bounded(i64 x, i64 most) { return x < 0 ? 0 : x > most ? most : x; }
+
+  // 32 ids at a time; `of_expert_` has those of the last 32, from first_ - 32 on, that are still to be taken.
+  DIECAST_DEVICE void find() {
+    const u32 lane = threadIdx.x % 32;
+    for (count_ = 0; count_ < Tile;) {
+      if (of_expert_ == 0) {
+        if (first_ >= end_) return;
+        const bool is = first_ + lane < end_ && routing_[first_ + lane] == expert_;
+        of_expert_ = __ballot_sync(~0u, is), first_ += 32;
+        continue;
+      }
+      if (lane == static_cast<u32>(count_)) mine_ = first_ - 32 + __ffs(static_cast<int>(of_expert_)) - 1;
+      of_expert_ &= of_expert_ - 1, ++count_;
+    }
+  }
+
+  const i32* routing_;
+  i64 expert_, first_ = 0, end_ = 0, mine_ = 0;
+  u32 of_expert_ = 0;
+  i32 count_ = 0;
+};
+
+}  // namespace diecast

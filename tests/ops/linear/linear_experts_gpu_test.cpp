@@ -1,0 +1,104 @@
+// Experts on a GPU: a row has the bits that `linear` gives it with its expert's weight, in each
+// form.
+#include <diecast/diecast.h>
+#include <diecast/ops/reference/packed_linear.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "ops/device_buffer.h"
+#include "ops/linear/linear_case.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+
+constexpr std::int64_t kExperts = 5, kRows = 200, kCols = 200, kDepth = 1056;
+constexpr std::int64_t kRowBytes = kCols * 4;
+
+class LinearExpertsOnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto device = open_cuda_device(0);
+    if (!device) GTEST_SKIP() << device.error().message();
+    device_ = *device;
+    std::mt19937_64 random(11);
+    for (std::int64_t i = 0; i < kExperts; ++i) {
+      const auto one = variants::drawn_weight(Format::nvfp4, kCols, kDepth, random);
+      const auto tiles = reference::pack_linear(one, Gated::none).bytes;
+      tiles_.insert(tiles_.end(), tiles.begin(), tiles.end());
+    }
+    const variants::Numbers x(DType::bf16, kRows * kDepth, 1, random);
+    x_ = std::make_unique<DeviceBuffer>(*device_, x.bytes.data(), x.bytes.size());
+    packed_ = std::make_unique<DeviceBuffer>(*device_, tiles_.data(), tiles_.size());
+    const std::vector<float> ones(kExperts, 1.0f);
+    factors_ = std::make_unique<DeviceBuffer>(*device_, ones.data(), 4 * ones.size());
+  }
+  const float* factors() const { return reinterpret_cast<float*>(factors_->data_pointer()); }
+  Tensor x() const {
+    return {.data = x_->data_pointer(), .dtype = DType::bf16, .shape = {kRows, kDepth}};
+  }
+  // All rows of x under one expert's weight, by `linear`.
+  std::vector<std::uint8_t> dense(std::int64_t expert) {
+    const auto size = static_cast<std::int64_t>(tiles_.size()) / kExperts;
+    const DeviceBuffer out(*device_, kRows * kRowBytes);
+    linear(*test_runtime(), x(),
+           {.shape = Shape{kCols, kDepth},
+            .data = packed_->data_pointer() + expert * size,
+            .bytes = size},
+           factors(), {.data = out.data_pointer(), .shape = {kRows, kCols}},
+           {.split = 2, .device = device_})
+        .value();
+    return out.bytes();
+  }
+  // owner: the expert of each row, -1: none.
+  void expect_rows(RoutingForm form, const std::vector<std::int32_t>& routing,
+                   const std::vector<std::int64_t>& owner) {
+    const DeviceBuffer of(*device_, routing.data(), 4 * routing.size());
+    const DeviceBuffer out(*device_, kRows * kRowBytes);
+    linear_experts(*test_runtime(), x(),
+                   {.shape = Shape{kExperts, kCols, kDepth},
+                    .data = packed_->data_pointer(),
+                    .bytes = static_cast<std::int64_t>(tiles_.size())},
+                   factors(), {form, reinterpret_cast<std::int32_t*>(of.data_pointer())},
+                   {.data = out.data_pointer(), .shape = {kRows, kCols}},
+                   {.split = 2, .device = device_})
+        .value();
+    EXPECT_TRUE(out.guards_are_whole());
+    const auto got = out.bytes();
+    std::vector<std::vector<std::uint8_t>> want;
+    for (std::int64_t expert = 0; expert < kExperts; ++expert) want.push_back(dense(expert));
+    const std::vector<std::uint8_t> poison(kRowBytes, DeviceBuffer::kPoison);
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const std::int64_t expert = owner[static_cast<std::size_t>(row)];
+      const auto as = expert < 0 ? poison.begin()
+                                 : want[static_cast<std::size_t>(expert)].begin() + row * kRowBytes;
+      EXPECT_TRUE(std::equal(as, as + kRowBytes, got.begin() + row * kRowBytes)) << row;
+    }
+  }
+
+  std::shared_ptr<Device> device_;
+  std::vector<std::uint8_t> tiles_;
+  std::unique_ptr<DeviceBuffer> x_, packed_, factors_;
+};
+
+TEST_F(LinearExpertsOnGpu, ARowHasTheBitsOfTheDenseRowInEachForm) {
+  std::mt19937_64 random(3);
+  std::vector<std::int32_t> ids;
+  std::vector<std::int64_t> by_id, by_offset, by_count;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    ids.push_back(random() % 2 != 0 ? 1 : static_cast<std::int32_t>(random() % 8) - 2);
+    by_id.push_back(ids.back() >= 0 && ids.back() < kExperts ? ids.back() : -1);
+    by_offset.push_back(row < 3 ? -1 : row < 103 ? 0 : row < 104 ? 2 : row < 190 ? 4 : -1);
+    by_count.push_back(row % 40 < 9 * (row / 40) ? row / 40 : -1);
+  }
+  expect_rows(RoutingForm::indexed, ids, by_id);
+  expect_rows(RoutingForm::contiguous, {3, 103, 103, 104, 104, 190}, by_offset);
+  expect_rows(RoutingForm::masked, {0, 9, 18, 27, 36}, by_count);
+}
+
+}  // namespace
+}  // namespace diecast
