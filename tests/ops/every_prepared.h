@@ -214,6 +214,9 @@ class EveryPrepared : public GemmByCublasLt {
                                [=, factors = floats()](const auto& op) {
                                  return op.run(some, experts, factors, ids, out, {}, {});
                                });
+    const TopKExperts topk{ids.data, floats(), 1};
+    add<PreparedCombineExperts>("PreparedCombineExperts", "", {},
+                                [=](const auto& op) { return op.run(some, topk, out, {}); });
     add_rows("few rows", 8);
     add_rows("many rows", 300);
   }

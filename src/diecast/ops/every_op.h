@@ -8,6 +8,7 @@
 #include <diecast/ops/gemm/gemm_nvfp4.h>
 #include <diecast/ops/layout/arrange_scales.h>
 #include <diecast/ops/layout/transpose_nvfp4.h>
+#include <diecast/ops/linear/combine_experts.h>
 #include <diecast/ops/linear/linear.h>
 #include <diecast/ops/linear/linear_experts.h>
 #include <diecast/ops/linear/pack_linear.h>
@@ -26,13 +27,13 @@
 namespace diecast {
 
 using EveryOp =
-    std::tuple<PreparedAmax, PreparedAmaxGrouped, PreparedArrangeScales, PreparedComputeFp4Scales,
-               PreparedDequantizeMx, PreparedDequantizeNvfp4, PreparedFp4FakeQuantBlock,
-               PreparedGemmCublaslt, PreparedGemmNvfp4, PreparedLinear, PreparedLinearExperts,
-               PreparedMasterCast, PreparedPackLinear, PreparedPostAllGather, PreparedQuantizeMx,
-               PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4, PreparedQuantizeNvfp4Grouped,
-               PreparedStaticFp4FakeQuant, PreparedTransposeCodes, PreparedTransposeNvfp4,
-               PreparedUnpackLinear>;
+    std::tuple<PreparedAmax, PreparedAmaxGrouped, PreparedArrangeScales, PreparedCombineExperts,
+               PreparedComputeFp4Scales, PreparedDequantizeMx, PreparedDequantizeNvfp4,
+               PreparedFp4FakeQuantBlock, PreparedGemmCublaslt, PreparedGemmNvfp4, PreparedLinear,
+               PreparedLinearExperts, PreparedMasterCast, PreparedPackLinear, PreparedPostAllGather,
+               PreparedQuantizeMx, PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4,
+               PreparedQuantizeNvfp4Grouped, PreparedStaticFp4FakeQuant, PreparedTransposeCodes,
+               PreparedTransposeNvfp4, PreparedUnpackLinear>;
 
 // Calls `visit(std::type_identity<Prepared>{})` for each op of the list.
 template <class Visit>

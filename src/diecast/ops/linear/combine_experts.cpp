@@ -1,0 +1,92 @@
+// combine_experts: one launch.
+#include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
+#include <diecast/ops/linear/combine_experts.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kCombineOp = CombineExpertsRequest::kName;
+
+// A dense matrix of numbers whose rows the host counts. Names are made only for an error: a run
+// allocates nothing.
+Result<void> check_matrix(std::string_view name, const Tensor& tensor) {
+  if (tensor.dtype != DType::bf16 && tensor.dtype != DType::f16 && tensor.dtype != DType::f32) {
+    return Error{ErrorCode::dtype_mismatch,
+                 cat(kCombineOp, ": ", name, " is ", dtype_name(tensor.dtype)),
+                 cat("give ", name, " as bf16, f16 or f32")};
+  }
+  if (!tensor.check(name)) return tensor.check(cat(kCombineOp, ": ", name));
+  if (!tensor.check_rows_known(name)) return tensor.check_rows_known(cat(kCombineOp, ": ", name));
+  if (stride_number(tensor) == 0) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kCombineOp, ": rows of ", name, " are ", tensor.row_stride, " elements apart"),
+               cat("give ", name, " with dense rows")};
+}
+
+Result<void> check_topk(const TopKExperts& topk, const Tensor& x) {
+  if (topk.experts < 0) {
+    return Error{ErrorCode::value_not_allowed,
+                 cat(kCombineOp, ": experts is ", std::to_string(topk.experts)),
+                 "give the number of experts that ids count"};
+  }
+  if (x.rows() == 0 || (topk.ids != nullptr && topk.weights != nullptr)) return {};
+  return Error{ErrorCode::missing_buffer,
+               cat(kCombineOp, ": ", topk.ids == nullptr ? "topk_ids" : "topk_weights", " is null"),
+               "pass ids and weights of x's rows in device memory"};
+}
+
+// Slots of a token.
+std::int64_t topk_of(const Tensor& x, const Tensor& out) {
+  return out.rows() > 0 ? x.rows() / out.rows() : 0;
+}
+
+Result<void> check_call(const Tensor& x, const TopKExperts& topk, const Tensor& out) {
+  DIECAST_CHECK(check_matrix("x", x));
+  DIECAST_CHECK(check_matrix("out", out));
+  DIECAST_CHECK(check_topk(topk, x));
+  if (x.cols() == out.cols() && x.rows() == topk_of(x, out) * out.rows()) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(kCombineOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
+               "give x as many columns as out, and as many rows for each row of out"};
+}
+
+}  // namespace
+
+CombineExpertsRequest CombineExpertsRequest::of(const Tensor& x, const Tensor& out) {
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(x.data) | reinterpret_cast<std::uintptr_t>(out.data);
+  return {
+      .in = x.dtype, .out = out.dtype, .aligned = (addresses & 15) == 0 && (out.cols() & 7) == 0};
+}
+
+Result<void> PreparedCombineExperts::run(const Tensor& x, const TopKExperts& topk,
+                                         const Tensor& out, Stream stream) const {
+  DIECAST_CHECK(check_prepared());
+  DIECAST_CHECK(check_call(x, topk, out));
+  Request asked = Request::of(x, out);
+  asked.aligned = asked.aligned && request_.aligned;
+  if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  return launch(args::CombineExperts{.x = tensor_argument(x),
+                                     .topk_ids = topk.ids,
+                                     .topk_weights = topk.weights,
+                                     .out = tensor_argument(out),
+                                     .rows = out.rows(),
+                                     .cols = out.cols(),
+                                     .topk = topk_of(x, out),
+                                     .experts = topk.experts},
+                stream);
+}
+
+Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExperts& topk,
+                             const Tensor& out, const CombineExpertsOptions& options,
+                             Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_CHECK(check_call(x, topk, out));
+  const auto request = CombineExpertsRequest::of(x, out);
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedCombineExperts>(runtime, device, request, stream));
+  return prepared->run(x, topk, out, stream);
+}
+
+}  // namespace diecast

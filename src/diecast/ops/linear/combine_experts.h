@@ -1,0 +1,58 @@
+// The last step of a layer of experts: what a token's experts made of it, times the router's
+// weights, added in the order of slots. The same bits on every device. templates/PROFILES.md has
+// the order.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/one_kernel.h>
+#include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace diecast {
+
+// What a router chose: for each of M tokens k slots, in device memory, read by the launch. A slot
+// whose id is none of 0 to experts - 1, as -1, is skipped: nothing is read through it.
+struct TopKExperts {
+  const std::int32_t* ids = nullptr;  // [M, k], dense
+  const float* weights = nullptr;     // [M, k], dense
+  std::int64_t experts = 0;
+};
+
+struct CombineExpertsOptions {
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
+};
+
+// x: bf16, f16 or f32 [M * k, N], row t * k + j what the expert of token t's slot j made, as
+// linear_experts gives it. out: bf16, f16 or f32 [M, N], the sums; 0 for a token without experts.
+// Both dense. Errors: dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
+// (rows apart or counted on the device), value_not_allowed (experts below 0), those of preparing.
+Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExperts& topk,
+                             const Tensor& out, const CombineExpertsOptions& options = {},
+                             Stream stream = {});
+
+struct CombineExpertsRequest {
+  static constexpr std::string_view kName = "combine_experts";
+  DType in = DType::bf16, out = DType::bf16;
+  bool aligned = true;  // rows are whole eights, from multiples of 16 bytes on; false: any
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("IN", self.in), as("OUT", self.out), as("ALIGNED", self.aligned);
+  }
+  // What these operands ask for.
+  static CombineExpertsRequest of(const Tensor& x, const Tensor& out);
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
+};
+
+class PreparedCombineExperts : public OneKernel<PreparedCombineExperts, CombineExpertsRequest> {
+ public:
+  // Errors: as combine_experts(); not_supported for what the request does not say.
+  Result<void> run(const Tensor& x, const TopKExperts& topk, const Tensor& out,
+                   Stream stream) const;
+};
+
+}  // namespace diecast

@@ -1,0 +1,81 @@
+// combine_experts: out [rows, cols], each row the sum of what its experts made of it, times the router's weights. Slot j of row t is
+// expert topk_ids[t, j], whose result is row t * topk + j of x. The order: from zero on, slots ascending, each product rounded to
+// f32, then each sum; last to OUT. A slot of no expert, as -1, is skipped: nothing of x is read for it, nor is its weight.
+/* diecast
+shape    bool  ALIGNED = true                            // rows are whole eights, from multiples of 16 bytes on
+option   type  IN      {bf16, f16, f32}                  // element type of x
+option   type  OUT     {bf16, f16, f32}                  // element type of out
+tune     int   THREADS {128, 256} = 256
+tune     int   waves   {1, 8, 64, 256} = 256             // the most thread blocks a multiprocessor gets
+size     rows                                            // of out
+size     cols  divisible (ALIGNED ? 8 : 1)
+size     topk                                            // slots of a row
+size     experts
+arg      x            in  IN   [rows * topk, cols]  align (ALIGNED ? 16 : bits(IN) / 8)
+arg      topk_ids     in  i32  [rows, topk]
+arg      topk_weights in  f32  [rows, topk]
+arg      out          out OUT  [rows, cols]  align (ALIGNED ? 16 : bits(OUT) / 8)
+arg      rows
+arg      cols
+arg      topk
+arg      experts
+require  THREADS % 32 == 0                               // whole warps
+launch   grid(min(ceil_div(rows * ceil_div(cols, 8), THREADS), sm_count * waves)) block(THREADS)
+exchange none                                            // threads never wait for one another
+sample   rows {0, 1, 7, 130}  cols {1, 8, 40, 300}  topk {1}  experts {4}
+*/
+#include <diecast/device/numbers/eight.h>
+#include <diecast/device/threads/row_walk.h>
+
+constexpr int kAtOnce = ALIGNED ? 4 : 2;  // slots whose loads wait together
+
+// What some slots add to eight elements. `ids` and `weights`: of `slots` slots, of which it takes the first kAtOnce.
+struct Slots {
+  Eight<IN> values[kAtOnce];
+  f32 weights[kAtOnce];
+  bool there[kAtOnce];
+
+  DIECAST_DEVICE Slots(const i32* ids, const f32* of_ids, i64 slots, i64 experts) {
+    DIECAST_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      there[i] = i < slots && ids[i] >= 0 && ids[i] < experts;
+      weights[i] = there[i] ? of_ids[i] : 0.0f;
+    }
+  }
+  // `from`: the elements of the first slot, and `stride` further those of the next.
+  DIECAST_DEVICE void load(const IN* from, i64 stride, i64 count) {
+    DIECAST_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (there[i]) values[i].template load<ALIGNED>(from + i * stride, count);
+    }
+  }
+  DIECAST_DEVICE void add_to(f32 (&sums)[8]) const {
+    DIECAST_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (!there[i]) continue;
+      DIECAST_UNROLL
+      for (int e = 0; e < 8; ++e) sums[e] = __fadd_rn(sums[e], __fmul_rn(weights[i], values[i].element(e)));
+    }
+  }
+};
+
+DIECAST_KERNEL {
+  RowWalk at(ceil_div(cols, 8), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  const i64 pieces = rows * at.row_pieces;
+  DIECAST_NO_UNROLL
+  for (; at.index < pieces; at.next()) {
+    const i64 col = 8 * at.piece;
+    f32 sums[8] = {};
+    DIECAST_NO_UNROLL
+    for (i64 slot = 0; slot < topk; slot += kAtOnce) {
+      const i64 first = at.row * topk + slot;
+      Slots slots(topk_ids + first, topk_weights + first, topk - slot, experts);
+      slots.load(x + first * cols + col, cols, cols - col);
+      slots.add_to(sums);
+    }
+    Eight<OUT> result;
+    DIECAST_UNROLL
+    for (int e = 0; e < 8; e += 2) result.set_two(e, sums[e], sums[e + 1]);
+    result.template store<ALIGNED>(out + at.row * cols + col, cols - col);
+  }
+}
