@@ -33,9 +33,8 @@ diecast_device_info info_of(const Device& device) {
 
 Result<std::shared_ptr<Device>> device_of(std::uint64_t handle, Runtime& runtime,
                                           std::string_view function) {
-  if (handle == 0) return runtime.default_device();
-  DIECAST_TRY(const auto device, Used<DeviceObject>::of(handle, function));
-  return device->device;
+  DIECAST_TRY(const auto used, UsedDevice::of(handle, runtime, function));
+  return used.device();
 }
 
 }  // namespace diecast::c

@@ -37,12 +37,8 @@ Result<void> open_as(std::uint64_t* handle, Parts&&... parts) {
   return {};
 }
 
-// The device of a handle; of 0 the runtime's default one. Errors: invalid_argument, those of
-// Runtime::default_device.
-Result<std::shared_ptr<Device>> device_of(std::uint64_t handle, Runtime& runtime,
-                                          std::string_view function);
-
-// The same while a call uses the device: nothing counts it as owned once more.
+// The device of a handle, of 0 the runtime's default one, while a call uses it: nothing counts a
+// handle's device as owned once more. Errors: invalid_argument, those of Runtime::default_device.
 class UsedDevice {
  public:
   static Result<UsedDevice> of(std::uint64_t handle, Runtime& runtime, std::string_view function) {
@@ -51,17 +47,19 @@ class UsedDevice {
       DIECAST_TRY(out.used_, Used<DeviceObject>::of(handle, function));
     } else {
       DIECAST_TRY(out.default_, runtime.default_device());
-      out.is_default_ = true;
     }
     return out;
   }
-  const std::shared_ptr<Device>& device() const { return is_default_ ? default_ : used_->device; }
+  const std::shared_ptr<Device>& device() const { return default_ ? default_ : used_->device; }
 
  private:
   Used<DeviceObject> used_;
   std::shared_ptr<Device> default_;
-  bool is_default_ = false;
 };
+
+// The same device, owned.
+Result<std::shared_ptr<Device>> device_of(std::uint64_t handle, Runtime& runtime,
+                                          std::string_view function);
 
 // A call on a runtime at the border: `function` with diecast's own.
 template <class Function>

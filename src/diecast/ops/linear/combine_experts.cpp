@@ -2,26 +2,19 @@
 #include <diecast/base/text.h>
 #include <diecast/kernel_arguments.h>
 #include <diecast/ops/linear/combine_experts.h>
+#include <diecast/ops/linear/linear_operands.h>
 
 namespace diecast {
 namespace {
 
 constexpr std::string_view kCombineOp = CombineExpertsRequest::kName;
 
-// A dense matrix of numbers whose rows the host counts. Names are made only for an error: a run
-// allocates nothing.
+// A dense matrix of numbers whose rows the host counts.
 Result<void> check_matrix(std::string_view name, const Tensor& tensor) {
-  if (tensor.dtype != DType::bf16 && tensor.dtype != DType::f16 && tensor.dtype != DType::f32) {
-    return Error{ErrorCode::dtype_mismatch,
-                 cat(kCombineOp, ": ", name, " is ", dtype_name(tensor.dtype)),
-                 cat("give ", name, " as bf16, f16 or f32")};
-  }
-  if (!tensor.check(name)) return tensor.check(cat(kCombineOp, ": ", name));
+  DIECAST_CHECK(check_floats(kCombineOp, name, tensor));
+  DIECAST_CHECK(check_tensor(kCombineOp, name, tensor));
   if (!tensor.check_rows_known(name)) return tensor.check_rows_known(cat(kCombineOp, ": ", name));
-  if (stride_number(tensor) == 0) return {};
-  return Error{ErrorCode::not_supported,
-               cat(kCombineOp, ": rows of ", name, " are ", tensor.row_stride, " elements apart"),
-               cat("give ", name, " with dense rows")};
+  return check_dense_rows(kCombineOp, name, tensor);
 }
 
 Result<void> check_topk(const TopKExperts& topk, const Tensor& x) {

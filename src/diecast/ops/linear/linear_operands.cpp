@@ -3,34 +3,46 @@
 #include <diecast/ops/linear/linear_operands.h>
 
 namespace diecast {
+namespace {
 
-Error LinearOperands::wrong_type(std::string_view name, DType given,
-                                 std::string_view wanted) const {
+Error wrong_type(std::string_view op, std::string_view name, DType given, std::string_view wanted) {
   return {ErrorCode::dtype_mismatch, cat(op, ": ", name, " is ", dtype_name(given)),
           cat("give ", name, " as ", wanted)};
 }
 
-Error LinearOperands::wrong_shape(std::string_view name, const Shape& given,
-                                  const Shape& wanted) const {
+Error wrong_shape(std::string_view op, std::string_view name, const Shape& given,
+                  const Shape& wanted) {
   return {ErrorCode::shape_mismatch, cat(op, ": ", name, " is ", given.text()),
           cat("give ", name, " of shape ", wanted.text())};
 }
 
-Result<void> LinearOperands::check_tensor(std::string_view name, const Tensor& tensor) const {
+}  // namespace
+
+Result<void> check_floats(std::string_view op, std::string_view name, const Tensor& tensor) {
+  if (tensor.dtype == DType::bf16 || tensor.dtype == DType::f16 || tensor.dtype == DType::f32)
+    return {};
+  return wrong_type(op, name, tensor.dtype, "bf16, f16 or f32");
+}
+
+Result<void> check_tensor(std::string_view op, std::string_view name, const Tensor& tensor) {
   if (tensor.check(name)) return {};
   return tensor.check(cat(op, ": ", name));
 }
 
-Result<void> LinearOperands::check_dense(std::string_view name, const Tensor& tensor,
-                                         const Shape& wanted, DType type) const {
-  if (tensor.dtype != type) return wrong_type(name, tensor.dtype, dtype_name(type));
-  if (tensor.rows() != wanted.rows() || tensor.cols() != wanted.cols())
-    return wrong_shape(name, tensor.shape, wanted);
-  DIECAST_CHECK(check_tensor(name, tensor));
+Result<void> check_dense_rows(std::string_view op, std::string_view name, const Tensor& tensor) {
   if (stride_number(tensor) == 0) return {};
   return Error{ErrorCode::not_supported,
                cat(op, ": rows of ", name, " are ", tensor.row_stride, " elements apart"),
                cat("give ", name, " with dense rows")};
+}
+
+Result<void> LinearOperands::check_dense(std::string_view name, const Tensor& tensor,
+                                         const Shape& wanted, DType type) const {
+  if (tensor.dtype != type) return wrong_type(op, name, tensor.dtype, dtype_name(type));
+  if (tensor.rows() != wanted.rows() || tensor.cols() != wanted.cols())
+    return wrong_shape(op, name, tensor.shape, wanted);
+  DIECAST_CHECK(check_tensor(op, name, tensor));
+  return check_dense_rows(op, name, tensor);
 }
 
 Result<void> LinearOperands::check_weight(int rank) const {
@@ -50,15 +62,15 @@ Result<void> LinearOperands::check_weight(int rank) const {
 
 Result<void> LinearOperands::check_x() const {
   if (x.dtype != DType::bf16 && x.dtype != DType::f16)
-    return wrong_type("x", x.dtype, "bf16 or f16");
-  DIECAST_CHECK(check_tensor("x", x));
-  if (x.cols() != weight.cols()) return wrong_shape("x", x.shape, Shape{x.rows(), weight.cols()});
+    return wrong_type(op, "x", x.dtype, "bf16 or f16");
+  DIECAST_CHECK(check_tensor(op, "x", x));
+  if (x.cols() != weight.cols())
+    return wrong_shape(op, "x", x.shape, Shape{x.rows(), weight.cols()});
   return {};
 }
 
 Result<void> LinearOperands::check_out(const Shape& wanted) const {
-  if (out.dtype != DType::bf16 && out.dtype != DType::f16 && out.dtype != DType::f32)
-    return wrong_type("out", out.dtype, "bf16, f16 or f32");
+  DIECAST_CHECK(check_floats(op, "out", out));
   return check_dense("out", out, wanted, out.dtype);
 }
 

@@ -4,11 +4,18 @@
 
 #include <diecast/ops/linear/linear.h>
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace diecast {
+
+// Of one tensor. Its full name is made only for an error: a run allocates nothing.
+// Errors: dtype_mismatch (neither bf16, f16 nor f32).
+Result<void> check_floats(std::string_view op, std::string_view name, const Tensor& tensor);
+// Errors: those of Tensor::check.
+Result<void> check_tensor(std::string_view op, std::string_view name, const Tensor& tensor);
+// Errors: not_supported (rows apart).
+Result<void> check_dense_rows(std::string_view op, std::string_view name, const Tensor& tensor);
 
 struct LinearOperands {
   std::string_view op;
@@ -28,11 +35,6 @@ struct LinearOperands {
                            DType type) const;
   // Errors: missing_buffer.
   Result<void> check_factor(const float* factor) const;
-
-  // Tensor::check, whose name is made only for an error: a run allocates nothing.
-  Result<void> check_tensor(std::string_view name, const Tensor& tensor) const;
-  Error wrong_type(std::string_view name, DType given, std::string_view wanted) const;
-  Error wrong_shape(std::string_view name, const Shape& given, const Shape& wanted) const;
 };
 
 // A dense tensor that may be absent.
