@@ -92,6 +92,14 @@ def calls_of_linear():
     for x, activation in itertools.product(matrices("f2"), ("none", "silu_and_mul", "relu2")):
         yield ("linear", {"x": x, "packed": zeros(0), "factor": SCALE},
                {"rows": 48, "cols": 64, "activation": activation, "dtype": "f32"})
+    for form, shape in itertools.product(("indexed", "contiguous", "masked"), ((12,), (4, 3), (2, 2, 3))):
+        tensors = {"x": zeros(3, 4, 64, dtype="f2"), "packed": zeros(0), "factor": SCALE,
+                   "routing": zeros(*shape, dtype="i4")}
+        for activation in ("none", "swiglu_oai"):
+            yield "linear_experts", tensors, {"rows": 48, "cols": 64, "weights": 5, "form": form,
+                                              "activation": activation, "dtype": "f16"}
+        yield ("combine_experts", {"x": zeros(12, 48, dtype="f4"), "topk_ids": tensors["routing"],
+                                   "topk_weights": zeros(*shape, dtype="f4")}, {"experts": 5})
 
 
 def test_shapes_are_the_librarys():

@@ -52,7 +52,10 @@
   OP(16, pack_linear, DIECAST_PACK_LINEAR,                                                      \
      "NVFP4 or MXFP4 weights into the tiles that linear multiplies.")                           \
   OP(17, unpack_linear, DIECAST_UNPACK_LINEAR, "Packed weights back to a checkpoint's bytes.")  \
-  OP(18, linear, DIECAST_LINEAR, "x times the transpose of a packed weight, and what follows.")
+  OP(18, linear, DIECAST_LINEAR, "x times the transpose of a packed weight, and what follows.") \
+  OP(19, linear_experts, DIECAST_LINEAR_EXPERTS, "linear with the weight of a row's expert.")   \
+  OP(20, combine_experts, DIECAST_COMBINE_EXPERTS,                                              \
+     "Sums of experts' results under the router's weights.")
 
 #ifdef __cplusplus
 extern "C" {

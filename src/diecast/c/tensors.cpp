@@ -90,6 +90,20 @@ Result<void> check_shape(const diecast_tensor& tensor, const TensorName& name) {
   return {};
 }
 
+// `count` elements or more, one behind another.
+Result<void*> dense_of(const diecast_tensor* tensor, DType type, std::int64_t count,
+                       const TensorName& name) {
+  if (tensor == nullptr) return missing(name);
+  if (dtype_of(*tensor) != type) return wrong_type(name, *tensor, dtype_name(type));
+  if (row_stride_of(*tensor) != 0) return apart(name, "its rows are apart");
+  if (elements_of(*tensor) < count) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(name.text(), " has ", elements_of(*tensor), " elements, not ", count),
+                 cat("pass ", count, " elements")};
+  }
+  return data_of(tensor);
+}
+
 }  // namespace
 
 std::string TensorName::text() const { return cat(op, ": ", tensor); }
@@ -251,15 +265,8 @@ Result<ScaleBytes> scales_of(const diecast_tensor* tensor, ScaleLayout layout,
 }
 
 Result<float*> floats_of(const diecast_tensor* tensor, std::int64_t count, const TensorName& name) {
-  if (tensor == nullptr) return missing(name);
-  if (dtype_of(*tensor) != DType::f32) return wrong_type(name, *tensor, "f32");
-  if (row_stride_of(*tensor) != 0) return apart(name, "its rows are apart");
-  if (elements_of(*tensor) < count) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(name.text(), " has ", elements_of(*tensor), " elements, not ", count),
-                 cat("pass ", count, " elements")};
-  }
-  return static_cast<float*>(data_of(tensor));
+  DIECAST_TRY(void* const data, dense_of(tensor, DType::f32, count, name));
+  return static_cast<float*>(data);
 }
 
 Result<float*> floats_if_given(const diecast_tensor* tensor, std::int64_t count,
@@ -270,14 +277,14 @@ Result<float*> floats_if_given(const diecast_tensor* tensor, std::int64_t count,
 
 Result<const std::int64_t*> integers_of(const diecast_tensor* tensor, std::int64_t count,
                                         const TensorName& name) {
-  if (tensor == nullptr) return missing(name);
-  if (dtype_of(*tensor) != DType::i64) return wrong_type(name, *tensor, "i64");
-  if (elements_of(*tensor) < count || row_stride_of(*tensor) != 0) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(name.text(), " has ", elements_of(*tensor), " elements, not ", count),
-                 cat("pass ", count, " elements, one behind another")};
-  }
-  return static_cast<const std::int64_t*>(data_of(tensor));
+  DIECAST_TRY(const void* const data, dense_of(tensor, DType::i64, count, name));
+  return static_cast<const std::int64_t*>(data);
+}
+
+Result<const std::int32_t*> indices_of(const diecast_tensor* tensor, std::int64_t count,
+                                       const TensorName& name) {
+  DIECAST_TRY(const void* const data, dense_of(tensor, DType::i32, count, name));
+  return static_cast<const std::int32_t*>(data);
 }
 
 std::int64_t packed_codes(const diecast_tensor& tensor) {

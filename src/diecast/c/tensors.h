@@ -73,8 +73,11 @@ Result<float*> floats_of(const diecast_tensor* tensor, std::int64_t count, const
 // The same of what may be left out: null then.
 Result<float*> floats_if_given(const diecast_tensor* tensor, std::int64_t count,
                                const TensorName& name);
+// Dense i64 and i32, `count` of them or more. Errors: as above.
 Result<const std::int64_t*> integers_of(const diecast_tensor* tensor, std::int64_t count,
                                         const TensorName& name);
+Result<const std::int32_t*> indices_of(const diecast_tensor* tensor, std::int64_t count,
+                                       const TensorName& name);
 // Codes a row of packed E2M1 has, whichever type it is written in.
 std::int64_t packed_codes(const diecast_tensor& tensor);
 

@@ -65,6 +65,7 @@ class PackedLinear:
     def pack(cls, data: Any, scale: Any, *, format: Any = ..., gated: Any = ..., out: Any = ..., **place: Any) -> Any: ...
     def unpack(self, **place: Any) -> Any: ...
     def linear(self, x: Any, factor: Any, bias: Any = ..., residual: Any = ..., **options: Any) -> Any: ...
+    def linear_experts(self, x: Any, factor: Any, routing: Any, bias: Any = ..., **options: Any) -> Any: ...
     def description(self) -> Any: ...
     def state_dict(self) -> Any: ...
     @classmethod
@@ -412,6 +413,42 @@ def linear(
     version: int = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+    device: _Device | None = ...,
+    stream: Any = ...,
+    runtime: _Runtime | None = ...,
+) -> Any: ...
+
+def linear_experts(
+    x: _Tensor,
+    packed: _Tensor,
+    factor: _Tensor,
+    routing: _Tensor,
+    bias: _Tensor | None = ...,
+    *,
+    out: _Tensor | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+    form: Literal["indexed", "contiguous", "masked"] = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+    device: _Device | None = ...,
+    stream: Any = ...,
+    runtime: _Runtime | None = ...,
+) -> Any: ...
+
+def combine_experts(
+    x: _Tensor,
+    topk_ids: _Tensor,
+    topk_weights: _Tensor,
+    *,
+    out: _Tensor | None = ...,
+    experts: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
     device: _Device | None = ...,
     stream: Any = ...,

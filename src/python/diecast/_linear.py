@@ -27,13 +27,18 @@ class PackedLinear:
 
     def unpack(self, **place):
         """The checkpoint's codes and scales again."""
-        weights = self.shape[0] if len(self.shape) == 3 else 0
-        return self._ops.unpack_linear(self.data, weights=weights, **self._options(), **place)
+        return self._ops.unpack_linear(self.data, **self._several(), **place)
 
     def linear(self, x, factor, bias=None, residual=None, **options):
         """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1]: what
         diecast.linear gives, whose options are activation, split, dtype, out, device, stream, runtime."""
         return self._ops.linear(x, self.data, factor, bias, residual, **self._options(), **options)
+
+    def linear_experts(self, x, factor, routing, bias=None, **options):
+        """The same of several weights, one an expert: each row of x with the weight of its expert, as routing
+        says, i32 ids [.., k], offsets [experts + 1] or counts [experts]: what diecast.linear_experts gives,
+        whose options are form, activation, split, dtype, out, device, stream, runtime."""
+        return self._ops.linear_experts(x, self.data, factor, routing, bias, **self._several(), **options)
 
     def description(self):
         """All but the bytes, as words and numbers that __init__ takes."""
@@ -57,3 +62,7 @@ class PackedLinear:
         rows, cols = self.shape[-2:]
         return {"format": self.format, "gated": self.gated, "rows": rows, "cols": cols,
                 "version": self.version}
+
+    def _several(self):
+        """The same where there may be several weights."""
+        return {"weights": self.shape[0] if len(self.shape) == 3 else 0, **self._options()}

@@ -201,4 +201,10 @@ def outputs(op, tensors, options):
             return _unpacked(options)
         case "linear":
             return {"out": (options["dtype"], _linear(shape, options))}
+        case "linear_experts":
+            if options["form"] == "indexed":
+                shape = (*tensors["routing"].shape, 0)
+            return {"out": (options["dtype"], _linear(shape, options))}
+        case "combine_experts":
+            return {"out": (options["dtype"], _with_last(tensors["topk_ids"].shape, _cols(shape)))}
     raise NotImplementedError(f"{op.name} has no shapes in diecast._shapes")

@@ -241,3 +241,31 @@ def linear(
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
 ) -> Array: ...
+
+def linear_experts(
+    x: ArrayLike,
+    packed: ArrayLike,
+    factor: ArrayLike,
+    routing: ArrayLike,
+    bias: ArrayLike | None = ...,
+    *,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+    form: Literal["indexed", "contiguous", "masked"] = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Array: ...
+
+def combine_experts(
+    x: ArrayLike,
+    topk_ids: ArrayLike,
+    topk_weights: ArrayLike,
+    *,
+    experts: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Array: ...

@@ -52,6 +52,9 @@ def calls():
     yield "pack_linear", [data, scale], {"status": True}
     yield "unpack_linear", [packed], weight
     yield "linear", [x, packed, one], weight
+    ids, shares = numpy.zeros((32, 2), "i4"), numpy.full((32, 2), 0.3, "f4")
+    yield "linear_experts", [x, packed, one, ids], {**weight, "weights": 1}
+    yield "combine_experts", [matrix(64, 16), ids, shares], {"experts": 1}
 
 
 CALLS = list(calls())

@@ -79,6 +79,9 @@ def calls():
     yield "linear", (half, packed, one), weight
     yield "linear", (half, packed, one, half[0, :32].clone(), half[:, :32].float()), {
         **weight, "activation": "relu2", "split": 1, "dtype": "f32"}
+    ids = torch.zeros(8, 2, dtype=torch.int32)
+    yield "linear_experts", (half, packed, one, ids), {**weight, "weights": 1}
+    yield "combine_experts", (matrix(16, 64), ids, torch.full((8, 2), 0.3)), {"experts": 1}
 
 
 CALLS = list(calls())

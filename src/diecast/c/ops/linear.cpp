@@ -1,43 +1,16 @@
 // Linear layers as the C interface has them.
 #include <diecast/base/text.h>
 #include <diecast/c/op.h>
+#include <diecast/c/ops/packed_weight.h>
 #include <diecast/c/ops/shapes.h>
 #include <diecast/c/packed_linear.h>
 #include <diecast/ops/linear/linear.h>
 #include <diecast/ops/linear/pack_linear.h>
 
-#include <limits>
-
 namespace diecast::c {
 namespace {
 
 static_assert(DIECAST_PACKED_LINEAR_VERSION == PackedLinear::kVersion);
-
-// A packed weight as options and diecast_packed_linear describe it; its bytes are not looked at.
-template <class Described>
-Result<PackedLinear> described(const Described& of, std::int64_t weights, std::string_view op) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
-  PackedLinear out;
-  DIECAST_TRY(const std::int64_t version, read_count(of.version, kMost, op, "version"));
-  out.version = static_cast<std::uint16_t>(version);
-  DIECAST_TRY(const PackedFormat format, read_word<PackedFormat>(of.format, op, "format"));
-  out.format = *parse_word<Format>(word(format));
-  DIECAST_TRY(out.gated, read_word<Gated>(of.gated, op, "gated"));
-  if (of.rows <= 0 || of.cols <= 0 || weights < 0) {
-    return Error{ErrorCode::value_missing,
-                 cat(op, ": rows = ", of.rows, ", cols = ", of.cols, " of the packed weight"),
-                 "pass rows, cols, format and gated as the weight was packed"};
-  }
-  out.shape = weights == 0 ? Shape{of.rows, of.cols} : Shape{weights, of.rows, of.cols};
-  return out;
-}
-
-Result<void> place(PackedLinear& weight, const diecast_tensor* tensor, const TensorName& name) {
-  DIECAST_TRY(const DenseBytes bytes, bytes_of(tensor, name));
-  weight.data = bytes.data;
-  weight.bytes = bytes.count;
-  return {};
-}
 
 // Dense bytes, exactly so many.
 Result<void*> exactly(const diecast_tensor* tensor, std::int64_t count, const TensorName& name) {
@@ -160,12 +133,6 @@ struct BoundLinear : line::linear {
     LinearOptions options;
   };
 
-  static Result<void> read_optional(std::optional<Tensor>& to, const diecast_tensor* tensor,
-                                    std::string_view name) {
-    if (tensor == nullptr) return {};
-    DIECAST_TRY(to, tensor_of(tensor, {kName, name}));
-    return {};
-  }
   static Result<Views> views(const Tensors& t, const Options& o) {
     Views v;
     DIECAST_TRY(v.weight, described(o, 0, kName));
@@ -173,8 +140,8 @@ struct BoundLinear : line::linear {
     DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}));
     DIECAST_TRY(v.factor, floats_of(t.factor, 1, {kName, "factor"}));
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
-    DIECAST_CHECK(read_optional(v.options.bias, t.bias, "bias"));
-    DIECAST_CHECK(read_optional(v.options.residual, t.residual, "residual"));
+    DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
+    DIECAST_CHECK(read_optional(v.options.residual, t.residual, {kName, "residual"}));
     DIECAST_TRY(v.options.activation, read_word<Activation>(o.activation, kName, "activation"));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);

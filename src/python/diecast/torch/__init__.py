@@ -75,7 +75,8 @@ class PackedLinear(_PackedLinear):
     """As diecast.PackedLinear, by operators of torch, which torch.compile keeps in its graph."""
 
     _ops = _types.SimpleNamespace(
-        **{name: globals()[name] for name in ("pack_linear", "unpack_linear", "linear")})
+        **{name: globals()[name]
+           for name in ("pack_linear", "unpack_linear", "linear", "linear_experts")})
 
     def to(self, device):
         """The same on another device."""

@@ -290,3 +290,33 @@ def linear(
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
 ) -> Tensor: ...
+
+def linear_experts(
+    x: Tensor,
+    packed: Tensor,
+    factor: Tensor,
+    routing: Tensor,
+    bias: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+    form: Literal["indexed", "contiguous", "masked"] = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Tensor: ...
+
+def combine_experts(
+    x: Tensor,
+    topk_ids: Tensor,
+    topk_weights: Tensor,
+    *,
+    out: Tensor | None = ...,
+    experts: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Tensor: ...

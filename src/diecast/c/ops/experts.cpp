@@ -1,0 +1,138 @@
+// Linear layers of experts as the C interface has them.
+#include <diecast/base/text.h>
+#include <diecast/c/op.h>
+#include <diecast/c/ops/packed_weight.h>
+#include <diecast/c/ops/shapes.h>
+#include <diecast/ops/linear/combine_experts.h>
+#include <diecast/ops/linear/linear_experts.h>
+
+#include <algorithm>
+
+namespace diecast::c {
+namespace {
+
+// The shape of what a tensor's elements have a row each of.
+Shape rows_for(const diecast_tensor& tensor, std::int64_t cols) {
+  Shape shape = shape_of(tensor);
+  shape.rank = std::min(shape.rank + 1, kMaxRank + 1);
+  if (shape.rank <= kMaxRank) shape.dims[static_cast<std::size_t>(shape.rank - 1)] = cols;
+  return shape;
+}
+
+struct BoundLinearExperts : line::linear_experts {
+  using Prepared = PreparedLinearExperts;
+  struct Views {
+    Tensor x, out;
+    PackedLinear weight;
+    const float* factors = nullptr;
+    ExpertRouting routing;
+    LinearExpertsOptions options;
+  };
+
+  static Result<PackedLinear> read_weight(const Options& o) {
+    if (o.weights > 0) return described(o, o.weights, kName);
+    return Error{ErrorCode::value_missing, cat(kName, ": weights = ", o.weights),
+                 "pass weights, the number of experts"};
+  }
+  // How many indices a call must give.
+  static std::int64_t indices(const Views& v) {
+    const std::int64_t experts = v.weight.weights();
+    return v.routing.form == RoutingForm::indexed      ? v.out.rows()
+           : v.routing.form == RoutingForm::contiguous ? experts + 1
+                                                       : experts;
+  }
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.weight, read_weight(o));
+    DIECAST_CHECK(place(v.weight, t.packed, {kName, "packed"}));
+    DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
+    DIECAST_TRY(v.options.activation, read_word<Activation>(o.activation, kName, "activation"));
+    const std::int64_t of_each = is_gated(v.options.activation) ? 2 : 1;
+    DIECAST_TRY(v.factors,
+                floats_of(t.factor, capped_product(o.weights, of_each), {kName, "factor"}));
+    DIECAST_TRY(v.routing.form, read_word<RoutingForm>(o.form, kName, "form"));
+    DIECAST_TRY(v.routing.data, indices_of(t.routing, indices(v), {kName, "routing"}));
+    DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
+    DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
+    v.options.split = static_cast<int>(split);
+    return v;
+  }
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const PackedLinear weight, read_weight(o));
+    DIECAST_TRY(const Tensor x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
+    DIECAST_TRY(const auto activation, read_word<Activation>(o.activation, kName, "activation"));
+    DIECAST_TRY(const auto form, read_word<RoutingForm>(o.form, kName, "form"));
+    DIECAST_CHECK(indices_of(t.routing, 0, {kName, "routing"}));
+    const std::int64_t cols = linear_columns(weight, activation);
+    out.add("out", *parse_dtype(word(type)),
+            form == RoutingForm::indexed ? rows_for(*t.routing, cols) : with_last(x.shape, cols));
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties&) {
+    return Prepared::Request::of(v.x, v.weight, v.routing, v.out, v.options);
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::linear_experts(runtime, v.x, v.weight, v.factors, v.routing, v.out, v.options,
+                                   stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.x, v.weight, v.factors, v.routing, v.out, v.options, stream);
+  }
+  static void addresses(Views& v, auto&& visit) {
+    each_address(v.x, visit), each_address(v.out, visit);
+    visit(v.weight.data), visit(v.factors), visit(v.routing.data);
+    if (v.options.bias) each_address(*v.options.bias, visit);
+  }
+};
+
+struct BoundCombineExperts : line::combine_experts {
+  using Prepared = PreparedCombineExperts;
+  struct Views {
+    Tensor x, out;
+    TopKExperts topk;
+    CombineExpertsOptions options;
+  };
+
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
+    DIECAST_TRY(v.topk.ids, indices_of(t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
+    DIECAST_TRY(v.topk.weights, floats_of(t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
+    if (o.experts <= 0) {
+      return Error{ErrorCode::value_missing, cat(kName, ": experts = ", o.experts),
+                   "pass experts, the number of experts that topk_ids counts"};
+    }
+    v.topk.experts = o.experts;
+    return v;
+  }
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const Tensor x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
+    DIECAST_CHECK(indices_of(t.topk_ids, 0, {kName, "topk_ids"}));
+    out.add("out", *parse_dtype(word(type)), with_last(shape_of(*t.topk_ids), x.cols()));
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties&) {
+    return Prepared::Request::of(v.x, v.out);
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::combine_experts(runtime, v.x, v.topk, v.out, v.options, stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.x, v.topk, v.out, stream);
+  }
+};
+
+}  // namespace
+
+const BoundOp& bound::linear_experts() { return bound_op<BoundLinearExperts>(); }
+const BoundOp& bound::combine_experts() { return bound_op<BoundCombineExperts>(); }
+
+}  // namespace diecast::c

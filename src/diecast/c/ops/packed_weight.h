@@ -1,0 +1,52 @@
+// A packed weight as options of the C interface and diecast_packed_linear describe it.
+#pragma once
+
+#include <diecast/base/text.h>
+#include <diecast/c/op.h>
+#include <diecast/ops/linear/packed_linear.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace diecast::c {
+
+// `weights`: 0: one, of two dimensions. Its bytes are not looked at. Errors: value_missing,
+// value_not_allowed.
+template <class Described>
+Result<PackedLinear> described(const Described& of, std::int64_t weights, std::string_view op) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
+  PackedLinear out;
+  DIECAST_TRY(const std::int64_t version, read_count(of.version, kMost, op, "version"));
+  out.version = static_cast<std::uint16_t>(version);
+  DIECAST_TRY(const PackedFormat format, read_word<PackedFormat>(of.format, op, "format"));
+  out.format = *parse_word<Format>(word(format));
+  DIECAST_TRY(out.gated, read_word<Gated>(of.gated, op, "gated"));
+  if (of.rows <= 0 || of.cols <= 0 || weights < 0) {
+    return Error{ErrorCode::value_missing,
+                 cat(op, ": rows = ", of.rows, ", cols = ", of.cols, " of the packed weight"),
+                 "pass rows, cols, format and gated as the weight was packed"};
+  }
+  out.shape = weights == 0 ? Shape{of.rows, of.cols} : Shape{weights, of.rows, of.cols};
+  return out;
+}
+
+// Its bytes. Errors: those of bytes_of().
+inline Result<void> place(PackedLinear& weight, const diecast_tensor* tensor,
+                          const TensorName& name) {
+  DIECAST_TRY(const DenseBytes bytes, bytes_of(tensor, name));
+  weight.data = bytes.data;
+  weight.bytes = bytes.count;
+  return {};
+}
+
+// Puts a tensor that a call may leave out. Errors: those of tensor_of().
+inline Result<void> read_optional(std::optional<Tensor>& to, const diecast_tensor* tensor,
+                                  const TensorName& name) {
+  if (tensor == nullptr) return {};
+  DIECAST_TRY(to, tensor_of(tensor, name));
+  return {};
+}
+
+}  // namespace diecast::c

@@ -1,0 +1,107 @@
+"""Layers of experts on the host device: bits of loops in numpy, each form of routing, bad input."""
+
+import ml_dtypes
+import numpy
+import pytest
+from conftest import same_bytes
+from test_linear import matrix, sums, values, weight
+
+import diecast
+
+HOST = {"device": "host"}
+EXPERTS, TOKENS, ROWS, COLS = 3, 5, 40, 96
+IDS = numpy.array([[0, 2], [2, -1], [1, 3], [-7, 5], [2, 2]], "i4")
+FACTORS = numpy.array([0.5, 0.37, 2], "f4")
+NONE = -77
+
+
+def layer(dtype="f2"):
+    """x, packed weights, and what each expert makes of all rows."""
+    data, scale = weight(EXPERTS, ROWS, COLS, seed=7)
+    x = matrix(TOKENS, COLS, dtype)
+    every = [sums(x, values(data[i], scale[i]), 2) * FACTORS[i] for i in range(EXPERTS)]
+    return x, diecast.PackedLinear.pack(data, scale, **HOST), every
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, numpy.float16])
+def test_the_bits_of_a_loop(dtype):
+    x, packed, every = layer(dtype)
+    out, wanted = (numpy.full((TOKENS, 2, ROWS), NONE, "f4") for _ in range(2))
+    for (token, slot), expert in numpy.ndenumerate(IDS):
+        if 0 <= expert < EXPERTS:
+            wanted[token, slot] = every[expert][token]
+    packed.linear_experts(x, FACTORS, IDS, split=2, out=out, **HOST)
+    assert same_bytes(out, wanted)
+
+
+@pytest.mark.parametrize("form, routing, owners", [
+    ("contiguous", [1, 2, 2, 4], [None, 0, 2, 2, None]),
+    ("contiguous", [-3, 0, 9, 9], [1, 1, 1, 1, 1]),
+    ("masked", [1, 0, 7], [0, 2]),
+])
+def test_offsets_and_counts(form, routing, owners):
+    x, packed, every = layer()
+    if form == "masked":  # a row an expert
+        x, owners = x[:3], [0, None, 2]
+    out, wanted = (numpy.full((len(x), ROWS), NONE, "f4") for _ in range(2))
+    for row, expert in enumerate(owners):
+        if expert is not None:
+            wanted[row] = every[expert][row]
+    packed.linear_experts(x, FACTORS, numpy.array(routing, "i4"), form=form, split=2, out=out, **HOST)
+    assert same_bytes(out, wanted)
+
+
+@pytest.mark.parametrize("cols", [16, 19])
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, numpy.float16, numpy.float32])
+def test_sums_in_the_order_of_slots(cols, dtype):
+    x = matrix(IDS.size, cols, dtype, 4).reshape(TOKENS, 2, cols)
+    shares = matrix(TOKENS, 2, "f4", 5)
+    wanted = numpy.zeros((TOKENS, cols), "f4")
+    for (token, slot), expert in numpy.ndenumerate(IDS):
+        if 0 <= expert < EXPERTS:
+            wanted[token] += shares[token, slot] * x[token, slot].astype("f4")
+        else:
+            x[token, slot], shares[token, slot] = numpy.nan, numpy.nan
+    got = diecast.combine_experts(x, IDS, shares, experts=EXPERTS, dtype="f32", **HOST)
+    assert same_bytes(got, wanted)
+    half = diecast.combine_experts(x, IDS, shares, experts=EXPERTS, dtype="f16", **HOST)
+    assert half.shape == (TOKENS, cols) and same_bytes(half, wanted.astype("f2"))
+
+
+@pytest.mark.parametrize("change, options, code", [
+    ({"routing": IDS.astype("i8")}, {}, "dtype_mismatch"),
+    ({"routing": IDS[:2]}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
+    ({"routing": IDS[0]}, {"form": "contiguous"}, "shape_mismatch"),
+    ({"routing": IDS}, {"form": "masked"}, "shape_mismatch"),
+    ({"factor": FACTORS[:2]}, {}, "shape_mismatch"),
+    ({}, {"form": "sorted"}, "value_not_allowed"),
+    ({}, {"activation": "silu_and_mul"}, "shape_mismatch"),
+    ({}, {"bias": numpy.ones((2, ROWS), "f2")}, "shape_mismatch"),
+])
+def test_bad_calls_of_linear_experts(change, options, code):
+    x, packed, _ = layer()
+    with pytest.raises(diecast.Error) as caught:
+        packed.linear_experts(**{"x": x, "factor": FACTORS, "routing": IDS, **change},
+                              **{"dtype": "f32", **options, **HOST})
+    assert caught.value.code == code and caught.value.fix
+
+
+@pytest.mark.parametrize("ids, options, code", [
+    (IDS, {}, "value_missing"),
+    (IDS, {"experts": -1}, "value_missing"),
+    (IDS[:4], {"experts": EXPERTS}, "shape_mismatch"),
+    (IDS.astype("i8"), {"experts": EXPERTS}, "dtype_mismatch"),
+    (IDS, {"experts": EXPERTS, "out": numpy.empty((TOKENS, 7), "f2")}, "shape_mismatch"),
+])
+def test_bad_calls_of_combine_experts(ids, options, code):
+    with pytest.raises(diecast.Error) as caught:
+        diecast.combine_experts(matrix(10, 8, "f2"), ids, numpy.ones((TOKENS, 2), "f4"), **options, **HOST)
+    assert caught.value.code == code and caught.value.fix
+
+
+def test_an_expert_weight_alone_is_not_several():
+    x, packed, _ = layer()
+    one = diecast.PackedLinear(packed.data, shape=(ROWS, COLS))
+    with pytest.raises(diecast.Error) as caught:
+        one.linear_experts(x, FACTORS, IDS, dtype="f32", **HOST)
+    assert caught.value.code == "value_missing" and "number of experts" in caught.value.fix
