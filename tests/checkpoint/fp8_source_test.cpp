@@ -31,6 +31,7 @@ const std::vector<Kind> kKinds = {{"weight_scale_inv", "F32", {3, 3}, 16, 32},
                                   {"weight_scale_inv", "BF16", {3, 3}, 16, 32},
                                   {"weight_scale_inv", "F8_E8M0", {3, 3}, 16, 32},
                                   {"scale", "U8", {3, 3}, 16, 32},
+                                  {"weight_scale", "F32", {3, 3}, 16, 32},
                                   {"weight_scale", "F32", {40, 1}, 1, 80},
                                   {"weight_scale", "BF16", {40}, 1, 80},
                                   {"weight_scale", "F32", {}, 40, 80},
@@ -134,9 +135,8 @@ TEST_F(Fp8Source, WhoseScalesDoNotFitIsRefused) {
   TestFile bad = fp8_model(kKinds[0], plain);
   const float infinity = std::numeric_limits<float>::infinity();
   bad.tensors.at(kUp + ".weight_scale_inv").bytes.replace(32, 4, scalar_bytes(infinity));
-  const auto report =
-      convert(Checkpoint::open(in_).value(), plan_quantize(header(bad), in_blocks()).value(), out_,
-              scalar_kernels());
+  const Plan plan = plan_quantize(header(bad), in_blocks()).value();  // writes in_
+  const auto report = convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().what, "scale 8 of \"" + kUp + ".weight_scale_inv\" is not finite");
   EXPECT_FALSE(std::filesystem::exists(out_));

@@ -48,6 +48,7 @@ std::vector<std::string> config_seeds() {
   return {
       R"({"num_hidden_layers":2,"quantization_config":{"quant_method":"fp8","weight_block_size":[128,128]}})",
       R"({"text_config":{"quantization_config":{"quant_method":"compressed-tensors","format":"nvfp4-pack-quantized","ignore":["re:.*lm_head"],"config_groups":{"group_0":{"input_activations":null}}}}})",
+      R"({"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"a":{"format":"float-quantized","targets":["re:.*attn.*"],"weights":{"num_bits":8,"type":"float","strategy":"block","block_structure":[128,128]}},"b":{"format":"nvfp4-pack-quantized","targets":["Linear"]}}}})",
       R"({"quantization_config":{"quant_method":"modelopt_mixed","quant_algo":"MIXED_PRECISION","quantized_layers":{"a.experts.0.w1":{"quant_algo":"FP8_PB_WO"}},"ignore":["*.gate"]}})",
       R"({"quantization_config":{"quant_method":"mxfp8","modules_to_not_convert":["lm_head"]}})"};
 }
@@ -70,7 +71,8 @@ void fuzz_weights(std::string_view input) {
   for (const FoundWeight& weight : find_weights(header).weights) {
     for (const EngineConfig config : {EngineConfig::modelopt, EngineConfig::gpt_oss})
       part_faults(header, weight, StoredForm{WeightFormat::mxfp4, config});
-    part_faults(header, weight, Fp8Form::blocks);
+    for (const Fp8Names names : {Fp8Names::modelopt, Fp8Names::compressed_tensors})
+      part_faults(header, weight, Fp8Layout{Fp8Form::blocks, names, true});
   }
 }
 

@@ -46,5 +46,30 @@ TEST(ToolVerify, SaysWhichEnginesLoadAFolder) {
   EXPECT_NE(told.output.find("vLLM 0.32: no\n"), std::string::npos);
 }
 
+// compressed-tensors' FP8: vLLM's rules are known, SGLang's are not.
+TEST(ToolVerify, SaysOfWhichEngineNothingIsKnown) {
+  ToolRun diecast;
+  const std::string folder = diecast.folder / "fp8", up = "model.layers.0.mlp.up_proj.weight";
+  TestFile file;
+  file.metadata["format"] = "pt";
+  file.tensors[up] = {"F8_E4M3", {2, 32}, std::string(64, '8')};
+  file.tensors[up + "_scale"] = floats({}, {0.5f});
+  std::filesystem::create_directories(folder);
+  write_text(folder + "/model.safetensors", encode(file));
+  write_text(folder + "/config.json", R"({"quantization_config": {
+    "quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {"all": {
+      "targets": ["Linear"],
+      "weights": {"num_bits": 8, "type": "float", "strategy": "tensor"}}}}})");
+  const auto run = diecast({"verify", folder, "--for", "vllm", "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(nlohmann::json::parse(run.output)["engines"],
+            nlohmann::json({{"vllm", true}, {"sglang", nullptr}}));
+  const auto told = diecast({"verify", folder, "--for", "sglang"});
+  EXPECT_EQ(told.exit_code, 1) << "nobody knows that it loads";
+  EXPECT_NE(told.output.find("vLLM 0.32: no rule is broken\nSGLang: not known\n"),
+            std::string::npos)
+      << told.output;
+}
+
 }  // namespace
 }  // namespace diecast::testing

@@ -173,8 +173,11 @@ Json kv_cache_scheme(const Json& whole) {
 // "NVFP4", "W4A16_NVFP4" and in lower case; compressed-tensors' name of it.
 bool says_nvfp4(const Json& config) {
   if (!config.is_object()) return false;
-  const Json* const layout = member(config, "format");
-  if (layout != nullptr && *layout == "nvfp4-pack-quantized") return true;
+  const auto packed = [](const Json& said) {
+    return text_at(said, "format") == "nvfp4-pack-quantized";
+  };
+  const Json* const groups = member(config, "config_groups");
+  if (packed(config) || (groups != nullptr && std::ranges::any_of(*groups, packed))) return true;
   const auto algorithm = config.find("quant_algo");
   if (algorithm == config.end() || !algorithm->is_string()) return false;
   std::string text = algorithm->get<std::string>();

@@ -127,7 +127,7 @@ Result<Plan> plan_quantize_for(std::string_view config, std::span<const NewWeigh
                  cat(kWhat, ": the config says gpt-oss's MXFP4, whose experts lie in one tensor"),
                  "quantize the folder again, or give a config in another form"};
   }
-  if (!said->fp8_forms().empty()) {
+  if (!said->fp8_layouts().empty()) {
     return Error{ErrorCode::not_supported,
                  cat(kWhat, ": the config says that some weights are FP8"),
                  "quantize the folder again without --keep-fp8"};

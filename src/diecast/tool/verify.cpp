@@ -28,7 +28,11 @@ nlohmann::ordered_json report_json(const VerifyReport& report) {
                                 {"engines", nlohmann::ordered_json::object()},
                                 {"notes", report.notes},
                                 {"faults", nlohmann::ordered_json::array()}};
-  for (const Engine engine : kEngines) out["engines"][engine_name(engine)] = report.loads(engine);
+  for (const Engine engine : kEngines) {
+    const bool loads = report.loads(engine), open = loads && !report.is_known(engine);
+    out["engines"][engine_name(engine)] =
+        open ? nlohmann::ordered_json() : nlohmann::ordered_json(loads);
+  }
   for (const VerifyFault& fault : report.faults) {
     std::vector<std::string> engines;
     for (const Engine engine : fault.engines) engines.emplace_back(engine_name(engine));
@@ -49,7 +53,7 @@ Result<int> verify(const VerifyArguments& options) {
   options.json ? print_json(report_json(report)) : print_verdict(report);
   const bool good = std::ranges::all_of(kEngines, [&](Engine engine) {
     const bool asked = std::ranges::count(options.engines, engine_name(engine)) != 0;
-    return !asked || report.loads(engine);
+    return !asked || (report.loads(engine) && report.is_known(engine));
   });
   return good ? 0 : 1;
 }
@@ -65,7 +69,9 @@ void print_verdict(const VerifyReport& report) {
   for (const std::string& note : report.notes) print(cat("note: ", note));
   print(cat(counted(report.quantized, "quantized weight"), ", ", report.others, " others"));
   for (const Engine engine : kEngines)
-    print(cat(engine_title(engine), report.loads(engine) ? ": no rule is broken" : ": no"));
+    print(cat(engine_title(engine), !report.loads(engine)     ? ": no"
+                                    : report.is_known(engine) ? ": no rule is broken"
+                                                              : ": not known"));
 }
 
 Command add_verify(CLI::App& app) {
@@ -83,7 +89,7 @@ Command add_verify(CLI::App& app) {
       "form of weights an engine reads, which modules are to be ignored, parts, shapes, types,\n"
       "scales that fused modules share. Known are the forms that `diecast quantize` writes, and\n"
       "other tools' of the same names. That no rule is broken does not say that an engine has the\n"
-      "model's architecture.");
+      "model's architecture. Where an engine's rules for a form are not known, the exit code is 1.");
   return {command, [options] { return verify(*options); }};
 }
 

@@ -56,6 +56,8 @@ Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
       out.block_rows = rows, out.block_cols = cols;
     else if (by_row && part == "weight_scale")
       out.block_rows = 1, out.block_cols = cols;
+    else if (scale->shape == grid)
+      out.block_rows = model.block_rows, out.block_cols = model.block_cols;
     if (!is_scale(scale->dtype) || out.block_rows == 0) return misfit(*scale, tensor, model);
     return std::optional(out);
   }

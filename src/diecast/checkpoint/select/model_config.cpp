@@ -28,13 +28,27 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
   return {};
 }
 
+bool is_readable_layout(std::string_view format) {
+  return format == "float-quantized" || format == "mxfp8-quantized" || format == "pack-quantized" ||
+         format == "mxfp4-pack-quantized";
+}
+
+// compressed-tensors says a format for all of the model, or each group its own.
+bool is_readable_in_groups(const ConfigJson& config) {
+  const ConfigJson* const groups = member(config, "config_groups");
+  return text_at(config, "format") == "mixed-precision" && groups != nullptr &&
+         groups->is_object() && !groups->empty() &&
+         std::ranges::all_of(*groups, [](const ConfigJson& group) {
+           return is_readable_layout(text_at(group, "format"));
+         });
+}
+
 bool is_readable(const ConfigJson& config) {
-  const std::string how = text_at(config, "quant_method"), format = text_at(config, "format");
+  const std::string how = text_at(config, "quant_method");
   const std::string algorithm = text_at(config, "quant_algo");
   return how == "fp8" || how == "mxfp4" || how == "mxfp8" ||
          (how == "compressed-tensors" &&
-          (format == "float-quantized" || format == "mxfp8-quantized" ||
-           format == "pack-quantized" || format == "mxfp4-pack-quantized")) ||
+          (is_readable_layout(text_at(config, "format")) || is_readable_in_groups(config))) ||
          (how == "modelopt" && (algorithm == "FP8" || algorithm == "MXFP8"));
 }
 

@@ -2,7 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan_outputs.h>
 #include <diecast/checkpoint/select/fused_experts.h>
-#include <diecast/checkpoint/select/kept_fp8.h>
 #include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/verify/found_weights.h>
 #include <diecast/checkpoint/weight_parts.h>
@@ -10,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace diecast {
 namespace {
@@ -107,7 +107,7 @@ std::vector<PartFault> held_against(const CheckpointHeader& header, const FoundW
   std::vector<PartFault> out;
   for (const TensorInfo& want : wanted) {
     const TensorInfo* const found = header.find(want.name);
-    const bool scalar = want.dtype == StoredDType::f32 && want.shape.size() < 2;
+    const bool scalar = want.shape.size() < 2;
     if (found == nullptr)
       out.push_back({cat("no ", want.name.substr(weight.module().size())),
                      cat(quote(weight.name), " has no ", quote(want.name),
@@ -134,11 +134,18 @@ std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWe
 }
 
 std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
-                                   Fp8Form form) {
+                                   const Fp8Layout& layout) {
   const TensorInfo& codes = *header.find(weight.codes);
+  const bool theirs = layout.names == Fp8Names::compressed_tensors;
+  const std::string title = cat(word(layout.form), theirs ? " of compressed-tensors" : "");
   if (codes.name != weight.name || codes.shape.size() != 2)
-    return {{"codes", cat(described(codes), " is not what a weight is in ", word(form))}};
-  return held_against(header, weight, kept_fp8_outputs(weight.name, codes.shape, form), word(form));
+    return {{"codes", cat(described(codes), " is not what a weight is in ", title)}};
+  std::vector<TensorInfo> wanted = fp8_tensors(weight.name, codes.shape, layout);
+  for (TensorInfo& scale : std::span(wanted).subspan(1)) {
+    const TensorInfo* const found = header.find(scale.name);
+    if (theirs && found != nullptr && float_dtype(found->dtype)) scale.dtype = found->dtype;
+  }
+  return held_against(header, weight, wanted, title);
 }
 
 }  // namespace diecast

@@ -4,6 +4,7 @@
 
 #include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/verify/layer_form.h>
 
 #include <string>
 #include <vector>
@@ -32,6 +33,6 @@ struct PartFault {
 std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
                                    const StoredForm& form);
 std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
-                                   Fp8Form form);
+                                   const Fp8Layout& layout);
 
 }  // namespace diecast

@@ -26,7 +26,8 @@ std::optional<WeightFormat> format_of(const std::string& algorithm) {
 
 std::optional<LayerForm> layer_of(const std::string& algorithm) {
   if (const auto format = format_of(algorithm)) return LayerForm{*format, {}};
-  if (const auto fp8 = parse_word<Fp8Form>(algorithm)) return LayerForm{{}, fp8};
+  if (const auto fp8 = parse_word<Fp8Form>(algorithm))
+    return LayerForm{{}, Fp8Layout{*fp8, Fp8Names::modelopt, false}};
   return std::nullopt;
 }
 
@@ -65,20 +66,9 @@ Result<SaidConfig> said_by_compressed_tensors(const ConfigJson& config) {
   SaidConfig out;
   out.form.config = EngineConfig::compressed_tensors;
   DIECAST_CHECK(add_patterns(config, "ignore", out));
-  const std::string layout = text_at(config, "format");
-  const ConfigJson* const groups = member(config, "config_groups");
-  if (groups == nullptr || !groups->is_object() || groups->size() != 1)
-    return not_known("compressed-tensors", layout);
-  const ConfigJson* const inputs = member(groups->front(), "input_activations");
-  const bool weights_only = inputs == nullptr || inputs->is_null();
-  if (layout == "nvfp4-pack-quantized")
-    out.form.format = weights_only ? WeightFormat::nvfp4_w4a16 : WeightFormat::nvfp4;
-  else if (layout == "mxfp8-quantized")
-    out.form.format = WeightFormat::mxfp8;
-  else if (layout == "mxfp4-pack-quantized")
-    out.form.format = WeightFormat::mxfp4;
-  else
-    return not_known("compressed-tensors", layout);
+  DIECAST_TRY(out.groups, config_groups(config));
+  out.mixed = out.groups.size() > 1;
+  if (const std::vector<StoredForm> forms = out.forms(); !forms.empty()) out.form = forms[0];
   return out;
 }
 
@@ -100,9 +90,10 @@ bool SaidConfig::is_listed(const std::string& module) const {
 }
 
 // As vLLM looks for them: the module, what it is made of, or what stands in it.
-std::set<LayerForm> SaidConfig::layers_of(const std::string& module) const {
+std::set<std::optional<LayerForm>> SaidConfig::layers_of(const std::string& module) const {
+  if (!groups.empty()) return forms_by_groups(groups, module);
   if (const auto found = layers.find(module); found != layers.end()) return {found->second};
-  std::set<LayerForm> out;
+  std::set<std::optional<LayerForm>> out;
   const std::size_t parent = module.rfind('.') + 1;
   for (const ProjectionFamily& family : kProjectionFamilies) {
     if (family.fused.empty() || family.fused != std::string_view(module).substr(parent)) continue;
@@ -112,46 +103,56 @@ std::set<LayerForm> SaidConfig::layers_of(const std::string& module) const {
   }
   if (!out.empty()) return out;
   const auto inside = layers.lower_bound(module + ".");
-  if (inside != layers.end() && inside->first.starts_with(module + ".")) out.insert(inside->second);
-  return out;
+  if (inside != layers.end() && inside->first.starts_with(module + ".")) return {inside->second};
+  return {std::nullopt};
 }
 
 Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
   if (form.config == EngineConfig::gpt_oss)  // of which nothing but the experts is quantized
     return module.ends_with(kBank) ? Ignored::no : Ignored::yes;
-  if (form.config != EngineConfig::modelopt) {
+  Ignored listed = Ignored::no;
+  if (form.config == EngineConfig::modelopt) {
+    listed = ignored_by(engine, ignore, module);
+  } else {
     if (is_listed(module)) return Ignored::yes;
-    return parts_ignored(module, [&](const std::string& part) { return is_listed(part); });
+    listed = parts_ignored(module, [&](const std::string& part) { return is_listed(part); });
   }
-  const Ignored listed = ignored_by(engine, ignore, module);
-  if (!mixed || listed != Ignored::no) return listed;
-  const std::size_t formats = layers_of(module).size();
-  return formats == 0 ? Ignored::yes : formats == 1 ? Ignored::no : Ignored::fails;
+  if (!by_module() || listed != Ignored::no) return listed;
+  const auto formats = layers_of(module);
+  if (formats.size() > 1) return Ignored::fails;
+  return *formats.begin() ? Ignored::no : Ignored::yes;
 }
 
 std::optional<StoredForm> SaidConfig::form_of(const std::string& module) const {
   if (ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
-  if (!mixed) return form;
-  const LayerForm layer = *layers_of(module).begin();
+  if (!by_module()) return form;
+  const LayerForm layer = **layers_of(module).begin();
   return layer.fp8 ? std::nullopt : std::optional(StoredForm{layer.format, form.config});
 }
 
-std::optional<Fp8Form> SaidConfig::fp8_of(const std::string& module) const {
-  if (!mixed || ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
-  return layers_of(module).begin()->fp8;
+std::optional<Fp8Layout> SaidConfig::fp8_of(const std::string& module) const {
+  if (!by_module() || ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
+  return (*layers_of(module).begin())->fp8;
 }
 
-std::set<Fp8Form> SaidConfig::fp8_forms() const {
-  std::set<Fp8Form> out;
-  for (const auto& [module, layer] : layers)
+std::set<LayerForm> SaidConfig::all_layers() const {
+  std::set<LayerForm> out;
+  for (const auto& [module, layer] : layers) out.insert(layer);
+  for (const ConfigGroup& group : groups) out.insert(group.form);
+  return out;
+}
+
+std::set<Fp8Layout> SaidConfig::fp8_layouts() const {
+  std::set<Fp8Layout> out;
+  for (const LayerForm& layer : all_layers())
     if (layer.fp8) out.insert(*layer.fp8);
   return out;
 }
 
 std::vector<StoredForm> SaidConfig::forms() const {
-  if (!mixed) return {form};
+  if (!by_module()) return {form};
   std::set<WeightFormat> formats;
-  for (const auto& [module, layer] : layers)
+  for (const LayerForm& layer : all_layers())
     if (!layer.fp8) formats.insert(layer.format);
   std::vector<StoredForm> out;
   for (const WeightFormat format : formats) out.push_back({format, form.config});

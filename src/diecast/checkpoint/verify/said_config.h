@@ -7,10 +7,11 @@
 #include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/select/config_json.h>
 #include <diecast/checkpoint/stored_form.h>
+#include <diecast/checkpoint/verify/config_groups.h>
 #include <diecast/checkpoint/verify/engine_rules.h>
+#include <diecast/checkpoint/verify/layer_form.h>
 #include <diecast/checkpoint/verify/name_patterns.h>
 
-#include <compare>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,13 +20,6 @@
 
 namespace diecast {
 
-// What a module is of several formats.
-struct LayerForm {
-  WeightFormat format = WeightFormat::nvfp4;
-  std::optional<Fp8Form> fp8;  // it is FP8 instead
-  auto operator<=>(const LayerForm&) const = default;
-};
-
 struct SaidConfig {
   StoredForm form;                  // of what is quantized
   std::vector<std::string> ignore;  // ModelOpt's: modules that are not, as the config writes them
@@ -33,20 +27,24 @@ struct SaidConfig {
   // Of two formats (MIXED_PRECISION): what each module is. Those that it does not name are not
   // quantized.
   std::map<std::string, LayerForm> layers;
-  bool mixed = false;
+  std::vector<ConfigGroup> groups;  // compressed-tensors'; what none of them has is not quantized
+  bool mixed = false;               // of several formats
 
   // Whether an engine leaves a module as it is.
   Ignored ignored(Engine engine, const std::string& module) const;
   // The form of a module's weight; none: it is not quantized, or FP8. As vLLM reads the config.
   std::optional<StoredForm> form_of(const std::string& module) const;
-  std::optional<Fp8Form> fp8_of(const std::string& module) const;  // none: it is no such FP8
+  std::optional<Fp8Layout> fp8_of(const std::string& module) const;  // none: it is no such FP8
   // All that the config names.
   std::vector<StoredForm> forms() const;
-  std::set<Fp8Form> fp8_forms() const;
+  std::set<Fp8Layout> fp8_layouts() const;
 
  private:
   bool is_listed(const std::string& module) const;
-  std::set<LayerForm> layers_of(const std::string& module) const;
+  bool by_module() const { return mixed || !groups.empty(); }
+  // Of all parts of a module; none among them for one that is not quantized.
+  std::set<std::optional<LayerForm>> layers_of(const std::string& module) const;
+  std::set<LayerForm> all_layers() const;
 };
 
 // `config` is a quantization_config, or the text of hf_quant_config.json. Errors: not_supported

@@ -77,11 +77,14 @@ class Verification {
               cat("the weights are ", word(form.format), " of ", word(form.config), ", and ",
                   engine_title(engine), " ", why->why),
               why->fix);
-    for (const Fp8Form form : said_->fp8_forms())
+    const std::set<Fp8Layout> layouts = said_->fp8_layouts();
+    const auto is_theirs = [](const Fp8Layout& each) { return each.names != Fp8Names::modelopt; };
+    if (std::ranges::any_of(layouts, is_theirs)) report_.unknown.push_back(Engine::sglang);
+    for (const Fp8Layout& layout : layouts)
       for (const Engine engine : kEngines)
-        if (!reads(engine, form))
+        if (!is_theirs(layout) && !reads(engine, layout.form))
           add({engine}, cat("unread ", engine_name(engine)),
-              cat("the weights are ", word(form), " in part, which ", engine_title(engine),
+              cat("the weights are ", word(layout.form), " in part, which ", engine_title(engine),
                   " does not read beside another format"),
               "quantize without --keep-fp8 for it");
   }
@@ -240,6 +243,10 @@ Result<void> note_unread_files(const Checkpoint& checkpoint, FileSystem& files,
 }
 
 }  // namespace
+
+bool VerifyReport::is_known(Engine engine) const {
+  return std::ranges::find(unknown, engine) == unknown.end();
+}
 
 bool VerifyReport::loads(Engine engine) const {
   return std::ranges::none_of(faults, [&](const VerifyFault& fault) {

@@ -23,7 +23,9 @@ struct VerifyReport {
   std::vector<VerifyFault> faults;
   std::size_t quantized = 0, others = 0;  // modules
   std::vector<std::string> notes;         // what may be meant so, a sentence each
-  bool loads(Engine engine) const;
+  std::vector<Engine> unknown;            // whose rules of such weights are not written down
+  bool loads(Engine engine) const;        // breaks no rule that is known
+  bool is_known(Engine engine) const;
 };
 
 // Errors: io_error, not_supported (a config of another form).
