@@ -137,7 +137,7 @@ TEST_F(Verify, NotesFilesThatTheCheckpointDoesNotName) {
 }
 
 TEST_F(Verify, RefusesAConfigOfWhichNoRulesAreKnown) {
-  write_text(model_ + "/config.json", R"({"quantization_config": {"quant_method": "fp8"}})");
+  write_text(model_ + "/config.json", R"({"quantization_config": {"quant_method": "awq"}})");
   const auto refused = verify_checkpoint(Checkpoint::open(model_).value());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::not_supported);

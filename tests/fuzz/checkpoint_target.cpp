@@ -71,7 +71,7 @@ void fuzz_weights(std::string_view input) {
   for (const FoundWeight& weight : find_weights(header).weights) {
     for (const EngineConfig config : {EngineConfig::modelopt, EngineConfig::gpt_oss})
       part_faults(header, weight, StoredForm{WeightFormat::mxfp4, config});
-    for (const Fp8Names names : {Fp8Names::modelopt, Fp8Names::compressed_tensors})
+    for (const Fp8Names names : {Fp8Names::modelopt, Fp8Names::compressed_tensors, Fp8Names::fp8})
       part_faults(header, weight, Fp8Layout{Fp8Form::blocks, names, true});
   }
 }

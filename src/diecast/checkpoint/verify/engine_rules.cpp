@@ -46,6 +46,12 @@ Ignored ignored_by_sglang(std::span<const std::string> list, const std::string& 
   return Ignored::no;
 }
 
+// What engines make of several and look for in a config.
+bool is_packed(std::string_view role) {
+  constexpr std::string_view kPacked[] = {"qkv_proj", "gate_up_proj", "in_proj_qkvz", "in_proj_ba"};
+  return std::ranges::find(kPacked, role) != std::end(kPacked);
+}
+
 constexpr std::string_view kNotOfModelOpt = "takes only NVFP4 and FP8 of ModelOpt's formats";
 constexpr Unread kUnread[] = {
     {Engine::sglang,
@@ -73,10 +79,9 @@ constexpr Unread kUnread[] = {
 
 Ignored parts_ignored(std::string_view module,
                       const std::function<bool(const std::string&)>& is_listed) {
-  constexpr std::string_view kPacked[] = {"qkv_proj", "gate_up_proj", "in_proj_qkvz", "in_proj_ba"};
   const std::string_view last = last_of(module);
   const std::string_view parent = module.substr(0, module.size() - last.size());
-  if (std::ranges::find(kPacked, last) == std::end(kPacked)) return Ignored::no;
+  if (!is_packed(last)) return Ignored::no;
   for (const ProjectionFamily& family : kProjectionFamilies) {
     if (family.fused != last || !family.beside.empty()) continue;
     const auto count = static_cast<std::size_t>(std::ranges::count_if(
@@ -85,6 +90,15 @@ Ignored parts_ignored(std::string_view module,
     if (count != 0) return Ignored::fails;
   }
   return Ignored::no;
+}
+
+std::string packed_module(std::string_view module) {
+  const std::string_view last = last_of(module);
+  for (const ProjectionFamily& family : kProjectionFamilies)
+    if (is_packed(family.fused) && family.beside.empty() &&
+        std::ranges::count(family.roles(), last) != 0)
+      return cat(module.substr(0, module.size() - last.size()), family.fused);
+  return {};
 }
 
 const Unread* unread(Engine engine, const StoredForm& form) {

@@ -28,6 +28,10 @@ Ignored ignored_by(Engine engine, std::span<const std::string> list, const std::
 Ignored parts_ignored(std::string_view module,
                       const std::function<bool(const std::string&)>& is_listed);
 
+// "a.qkv_proj" of a.q_proj: the module that engines make of it and others, where they look for it
+// by a name of its own; else empty.
+std::string packed_module(std::string_view module);
+
 // A form that an engine does not read.
 struct Unread {
   Engine engine = Engine::vllm;

@@ -136,14 +136,14 @@ std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWe
 std::vector<PartFault> part_faults(const CheckpointHeader& header, const FoundWeight& weight,
                                    const Fp8Layout& layout) {
   const TensorInfo& codes = *header.find(weight.codes);
-  const bool theirs = layout.names == Fp8Names::compressed_tensors;
-  const std::string title = cat(word(layout.form), theirs ? " of compressed-tensors" : "");
+  const bool any_float = layout.names != Fp8Names::modelopt;
+  const std::string title = fp8_title(layout);
   if (codes.name != weight.name || codes.shape.size() != 2)
     return {{"codes", cat(described(codes), " is not what a weight is in ", title)}};
   std::vector<TensorInfo> wanted = fp8_tensors(weight.name, codes.shape, layout);
   for (TensorInfo& scale : std::span(wanted).subspan(1)) {
     const TensorInfo* const found = header.find(scale.name);
-    if (theirs && found != nullptr && float_dtype(found->dtype)) scale.dtype = found->dtype;
+    if (any_float && found != nullptr && float_dtype(found->dtype)) scale.dtype = found->dtype;
   }
   return held_against(header, weight, wanted, title);
 }

@@ -12,13 +12,14 @@
 
 namespace diecast {
 
-// Whose names and shapes the scales of FP8 weights have.
-enum class Fp8Names : std::uint8_t { modelopt, compressed_tensors };
+// Whose names and shapes the scales of FP8 weights have; fp8: DeepSeek's, of quant_method "fp8".
+enum class Fp8Names : std::uint8_t { modelopt, compressed_tensors, fp8 };
 
 struct Fp8Layout {
   Fp8Form form = Fp8Form::tensor;
   Fp8Names names = Fp8Names::modelopt;
   bool static_inputs = false;  // an input_scale stands beside it (ModelOpt's form says it itself)
+  std::uint64_t block_rows = 128, block_cols = 128;  // other sizes in DeepSeek's alone
   auto operator<=>(const Fp8Layout&) const = default;
 };
 
@@ -33,10 +34,16 @@ struct LayerForm {
 //   tensor  X.weight_scale []
 //   rows    X.weight_scale [N, 1]
 //   blocks  X.weight_scale [N/128, K/128], where blocks at an end count as whole ones
-// and X.input_scale [] where inputs are scaled by it. Scales are F32; other floating-point types
-// will do for compressed-tensors.
+// DeepSeek's are
+//   tensor  X.weight_scale []
+//   blocks  X.weight_scale_inv, as those of compressed-tensors
+// Both have X.input_scale [] where inputs are scaled by it. Scales are F32; other floating-point
+// types will do but for ModelOpt's.
 std::vector<TensorInfo> fp8_tensors(const std::string& weight,
                                     const std::vector<std::uint64_t>& shape,
                                     const Fp8Layout& layout);
+
+// "FP8 in blocks of 128x128", as faults call it.
+std::string fp8_title(const Fp8Layout& layout);
 
 }  // namespace diecast

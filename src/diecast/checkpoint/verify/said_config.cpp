@@ -1,4 +1,4 @@
-// Four dialects of one statement; see said_config.h.
+// Five dialects of one statement; see said_config.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/families.h>
 #include <diecast/checkpoint/select/model_config.h>
@@ -13,7 +13,7 @@ Error not_known(const std::string& method, const std::string& algorithm) {
   return {ErrorCode::not_supported,
           cat("the model's config says ", quote(method, 40), " ", quote(algorithm, 40),
               ", of which no rules are known"),
-          "give a folder in NVFP4, MXFP8 or MXFP4 that `diecast quantize`, ModelOpt or "
+          "give a folder in NVFP4, MXFP8, MXFP4 or FP8 that `diecast quantize`, ModelOpt or "
           "compressed-tensors wrote"};
 }
 
@@ -108,6 +108,7 @@ std::set<std::optional<LayerForm>> SaidConfig::layers_of(const std::string& modu
 }
 
 Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
+  if (fp8) return fp8->ignored(module);
   if (form.config == EngineConfig::gpt_oss)  // of which nothing but the experts is quantized
     return module.ends_with(kBank) ? Ignored::no : Ignored::yes;
   Ignored listed = Ignored::no;
@@ -124,15 +125,15 @@ Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
 }
 
 std::optional<StoredForm> SaidConfig::form_of(const std::string& module) const {
-  if (ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
+  if (fp8 || ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
   if (!by_module()) return form;
   const LayerForm layer = **layers_of(module).begin();
   return layer.fp8 ? std::nullopt : std::optional(StoredForm{layer.format, form.config});
 }
 
 std::optional<Fp8Layout> SaidConfig::fp8_of(const std::string& module) const {
-  if (!by_module() || ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
-  return (*layers_of(module).begin())->fp8;
+  if ((!fp8 && !by_module()) || ignored(Engine::vllm, module) != Ignored::no) return std::nullopt;
+  return fp8 ? fp8->layout : (*layers_of(module).begin())->fp8;
 }
 
 std::set<LayerForm> SaidConfig::all_layers() const {
@@ -144,12 +145,14 @@ std::set<LayerForm> SaidConfig::all_layers() const {
 
 std::set<Fp8Layout> SaidConfig::fp8_layouts() const {
   std::set<Fp8Layout> out;
+  if (fp8) out.insert(fp8->layout);
   for (const LayerForm& layer : all_layers())
     if (layer.fp8) out.insert(*layer.fp8);
   return out;
 }
 
 std::vector<StoredForm> SaidConfig::forms() const {
+  if (fp8) return {};
   if (!by_module()) return {form};
   std::set<WeightFormat> formats;
   for (const LayerForm& layer : all_layers())
@@ -165,6 +168,10 @@ Result<SaidConfig> said_config(const ConfigJson& config) {
   if (method == "modelopt" || method == "modelopt_mixed") return said_by_modelopt(config);
   if (method == "compressed-tensors") return said_by_compressed_tensors(config);
   SaidConfig out;
+  if (method == "fp8") {
+    DIECAST_TRY(out.fp8, fp8_config(config));
+    return out;
+  }
   out.form = {WeightFormat::mxfp4, EngineConfig::gpt_oss};
   if (method == "mxfp4") return out;
   if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
@@ -180,6 +187,8 @@ Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text) {
   const auto all = quantization_configs(*whole);
   if (all.empty()) return std::optional<SaidConfig>();
   DIECAST_TRY(SaidConfig said, said_config(*all.front().config));
+  const std::string type = text_at(*whole, "model_type");
+  if (said.fp8 && has_own_fp8_rules(type)) return not_known("fp8", type);
   return std::optional(std::move(said));
 }
 

@@ -1,5 +1,5 @@
 // What a model's config says of the form of each module's weight: ModelOpt's quantization config,
-// compressed-tensors', the one of SGLang's MXFP8, or gpt-oss's own.
+// compressed-tensors', the one of SGLang's MXFP8, that of FP8 alone, or gpt-oss's own.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -9,6 +9,7 @@
 #include <diecast/checkpoint/stored_form.h>
 #include <diecast/checkpoint/verify/config_groups.h>
 #include <diecast/checkpoint/verify/engine_rules.h>
+#include <diecast/checkpoint/verify/fp8_rules.h>
 #include <diecast/checkpoint/verify/layer_form.h>
 #include <diecast/checkpoint/verify/name_patterns.h>
 
@@ -29,6 +30,7 @@ struct SaidConfig {
   std::map<std::string, LayerForm> layers;
   std::vector<ConfigGroup> groups;  // compressed-tensors'; what none of them has is not quantized
   bool mixed = false;               // of several formats
+  std::optional<Fp8Config> fp8;     // all that is quantized is FP8
 
   // Whether an engine leaves a module as it is.
   Ignored ignored(Engine engine, const std::string& module) const;

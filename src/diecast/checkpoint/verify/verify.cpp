@@ -29,18 +29,19 @@ class Verification {
       : checkpoint_(checkpoint),
         header_(checkpoint.header()),
         said_(std::move(said)),
-        found_(find_weights(header_)) {}
+        found_(find_weights(header_)),
+        judged_(said_ && said_->fp8 ? std::vector{Engine::vllm} : kBoth) {}
 
   Result<VerifyReport> run() {
     const EngineModules modules = engine_modules(found_.plan);
     report_.quantized = found_.weights.size();
     report_.others = modules.others.size();
     for (const std::string& scales : found_.lone_scales)
-      add(kBoth, "lone", cat(quote(scales), " is a scale of no quantized weight"), kAgain);
+      add(judged_, "lone", cat(quote(scales), " is a scale of no quantized weight"), kAgain);
     check_units();
     if (!said_) {
       if (!found_.weights.empty())
-        add(kBoth, "config",
+        add(judged_, "config",
             cat(quote(found_.weights[0].name), " is quantized, and no config says so"),
             "add a quantization_config to config.json");
       return std::move(report_);
@@ -50,9 +51,7 @@ class Verification {
     for (const FoundWeight& weight : found_.weights) {
       if (const auto form = said_->form_of(weight.module()))
         DIECAST_CHECK(check_weight(weight, *form));
-      if (const auto fp8 = said_->fp8_of(weight.module()))
-        for (PartFault& fault : part_faults(header_, weight, *fp8))
-          add(kBoth, fault.kind, std::move(fault.what), kAgain);
+      if (const auto fp8 = said_->fp8_of(weight.module())) check_fp8(weight, *fp8);
     }
     DIECAST_CHECK(check_families());
     return std::move(report_);
@@ -70,6 +69,9 @@ class Verification {
   }
 
   void check_engines() {
+    if (said_->fp8)
+      for (const ConfigFault& fault : said_->fp8->faults)
+        add(fault.engines, fault.what, fault.what, "correct the config of the quantization");
     for (const StoredForm& form : said_->forms())
       for (const Engine engine : kEngines)
         if (const Unread* why = unread(engine, form))
@@ -79,7 +81,7 @@ class Verification {
               why->fix);
     const std::set<Fp8Layout> layouts = said_->fp8_layouts();
     const auto is_theirs = [](const Fp8Layout& each) { return each.names != Fp8Names::modelopt; };
-    if (std::ranges::any_of(layouts, is_theirs)) report_.unknown.push_back(Engine::sglang);
+    if (std::ranges::any_of(layouts, is_theirs)) set_unknown(Engine::sglang);
     for (const Fp8Layout& layout : layouts)
       for (const Engine engine : kEngines)
         if (!is_theirs(layout) && !reads(engine, layout.form))
@@ -90,7 +92,7 @@ class Verification {
   }
 
   void check_lists(const EngineModules& modules) {
-    for (const Engine engine : kEngines) {
+    for (const Engine engine : judged_) {
       for (const std::string& module : modules.quantized) check_listed(engine, module, true);
       for (const std::string& module : modules.others)
         if (is_linear(module)) check_listed(engine, module, false);
@@ -116,6 +118,7 @@ class Verification {
     const std::string_view kind = kept_kind(module + ".weight");
     const TensorInfo* weight = header_.find(module + std::string(kWeightSuffix));
     const bool matrix = weight == nullptr || weight->shape.size() == 2;
+    if (said_->fp8 && built_without_fp8(module)) return false;
     return matrix && kind != "an embedding" && kind != "a router" && kind != "a table" &&
            kind != "a norm" && kind != "a convolution";
   }
@@ -139,6 +142,26 @@ class Verification {
           cat(quote(weight.name), " is quantized, and engines read it as floating point"),
           "leave it out");
     return {};
+  }
+
+  void check_fp8(const FoundWeight& weight, const Fp8Layout& layout) {
+    if (layout.names == Fp8Names::fp8 && !weight.name.ends_with(kWeightSuffix))
+      return set_unknown(Engine::vllm);  // experts in one tensor: each model has its own loader
+    for (PartFault& fault : part_faults(header_, weight, layout))
+      add(judged_, fault.kind, std::move(fault.what), kAgain);
+    if (layout.names == Fp8Names::fp8 && is_head(weight.module()))
+      add(judged_, "head",
+          cat(quote(weight.name), " is FP8, and engines read heads as floating point"),
+          "leave it out");
+    if (!in_whole_blocks(found_, weight, layout))
+      add(judged_, "rows",
+          cat("the rows of ", quote(weight.name), " are no whole blocks of ", layout.block_rows,
+              ", and the next matrix's scales stand behind its own"),
+          "`diecast quantize` it to NVFP4, which has no such rule");
+  }
+
+  void set_unknown(Engine engine) {
+    if (report_.is_known(engine)) report_.unknown.push_back(engine);
   }
 
   // The global scales of a weight, as far as they are there.
@@ -199,7 +222,7 @@ class Verification {
     }
     for (const auto& [name, formats] : units)
       if (formats.size() > 1)
-        add(kBoth, "unit",
+        add(judged_, "unit",
             cat("of ", quote(name), " and what engines fuse it with only a part is quantized",
                 formats.contains(std::nullopt) ? "" : " to one format"),
             "quantize all of it to one format, or nothing");
@@ -217,6 +240,7 @@ class Verification {
   const CheckpointHeader& header_;
   const std::optional<SaidConfig> said_;
   const FoundWeights found_;
+  const std::vector<Engine> judged_;  // whose rules are known
   std::map<std::string, std::size_t> kinds_;
   VerifyReport report_;
 };
