@@ -1,5 +1,6 @@
 // Calls like a thread's last one, which are neither checked nor read again: whatever changes from
 // one call to the next, they do what a first call does.
+#include <algorithm>
 #include <cstring>
 
 #include "c/recall_fixture.h"
@@ -52,6 +53,19 @@ TEST_F(CRecall, OtherAddressesGiveWhatAFirstCallGives) {
     return code != diecast_ok ? code
                               : diecast_dequantize_nvfp4(runtime_, host_, &of, &options, nullptr);
   });
+}
+
+TEST_F(CRecall, AddressesThatStayAndComeBackAreThoseOfTheCall) {
+  Memory one(0.1F), other(0.2F), alone(0.1F), other_alone(0.2F);
+  const auto call = [&](Memory& m) { return quantize(m); };
+  ASSERT_EQ(first(call, alone), diecast_ok);
+  ASSERT_EQ(first(call, other_alone), diecast_ok);
+  for (const int turn : {0, 0, 1, 0, 1, 1, 0}) {
+    Memory& memory = turn == 0 ? one : other;
+    std::fill(memory.data_.begin(), memory.data_.end(), std::uint8_t{0xAA});
+    ASSERT_EQ(quantize(memory), diecast_ok) << last_error();
+    EXPECT_TRUE(memory.same_as(turn == 0 ? alone : other_alone));
+  }
 }
 
 TEST_F(CRecall, OfMxToo) {

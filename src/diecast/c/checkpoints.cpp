@@ -10,7 +10,7 @@
 namespace diecast::c {
 namespace {
 
-constexpr std::string_view kFunction = "diecast_quantize_folder";
+constexpr char kFunction[] = "diecast_quantize_folder";
 
 Result<void> take_globs(std::vector<std::string>& to, const char* const* globs, std::size_t count,
                         std::string_view name) {
@@ -50,7 +50,8 @@ std::int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle devi
   return at_border([&]() -> Result<void> {
     DIECAST_CHECK(check_given(input, kFunction, "input"));
     DIECAST_CHECK(check_given(output, kFunction, "output"));
-    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, kFunction));
+    Used<RuntimeObject> with;
+    DIECAST_CHECK(with.take(runtime, kFunction));
     DIECAST_TRY(const auto on, device_of(device, *with->runtime, kFunction));
     DIECAST_TRY(const auto given,
                 read_structure(options, diecast_quantize_folder_options{}, "options"));

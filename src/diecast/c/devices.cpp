@@ -32,8 +32,9 @@ diecast_device_info info_of(const Device& device) {
 }  // namespace
 
 Result<std::shared_ptr<Device>> device_of(std::uint64_t handle, Runtime& runtime,
-                                          std::string_view function) {
-  DIECAST_TRY(const auto used, UsedDevice::of(handle, runtime, function));
+                                          const char* function) {
+  UsedDevice used;
+  DIECAST_CHECK(used.take(handle, runtime, function));
   return used.device();
 }
 
@@ -77,7 +78,8 @@ std::int32_t diecast_cuda_device_count(std::int32_t* count) {
 std::int32_t diecast_device_info_read(diecast_handle device, diecast_device_info* info) {
   return at_border([&]() -> Result<void> {
     DIECAST_CHECK(check_given(info, "diecast_device_info_read", "info"));
-    DIECAST_TRY(const auto used, Used<DeviceObject>::of(device, "diecast_device_info_read"));
+    Used<DeviceObject> used;
+    DIECAST_CHECK(used.take(device, "diecast_device_info_read"));
     const diecast_device_info told = info_of(*used->device);
     return write_structure(info, &told, sizeof told, "info");
   });

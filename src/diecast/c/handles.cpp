@@ -4,7 +4,6 @@
 #include <diecast/base/text.h>
 #include <diecast/c/handles.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -25,28 +24,31 @@ constexpr std::uint64_t kOpen = std::uint64_t{1} << 31, kUses = kOpen - 1;
 constexpr std::uint64_t kGeneration = std::uint64_t{1} << 32;
 constexpr std::size_t kChunk = 1024, kChunks = 4096;
 
+// The places, in chunks that are made once and stay.
+constinit std::array<std::atomic<Slot*>, kChunks> chunks{};
+// A child lacks the threads that used objects when it was forked: nothing is in use there.
+constinit std::atomic<std::uint64_t> epoch = 0;
+
+Slot* place(std::size_t index) {
+  if (index >= kChunk * kChunks) return nullptr;
+  Slot* const chunk = chunks[index / kChunk].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : chunk + index % kChunk;
+}
+
+void begin_in_child(void*) {
+  ++epoch;
+  for (const auto& chunk : chunks) {
+    Slot* const slots = chunk.load();
+    for (std::size_t i = 0; slots != nullptr && i < kChunk; ++i) slots[i].state &= ~kUses;
+  }
+}
+
+// Which places are free.
 struct Table {
-  std::array<std::atomic<Slot*>, kChunks> chunks{};
   ForkSafe<std::mutex> mutex;  // of the next two
   std::vector<std::uint32_t> free;
   std::size_t made = 0;
-  // A child lacks the threads that used objects when it was forked: nothing is in use there.
-  std::atomic<std::uint64_t> epoch = 0;
-  HeldOverFork forked{this, nullptr, nullptr,
-                      [](void* self) { static_cast<Table*>(self)->begin_in_child(); }};
-
-  Slot* at(std::size_t index) const {
-    if (index >= kChunk * kChunks) return nullptr;
-    Slot* const chunk = chunks[index / kChunk].load(std::memory_order_acquire);
-    return chunk == nullptr ? nullptr : chunk + index % kChunk;
-  }
-  void begin_in_child() {
-    ++epoch;
-    for (const auto& chunk : chunks) {
-      Slot* const slots = chunk.load();
-      for (std::size_t i = 0; slots != nullptr && i < kChunk; ++i) slots[i].state &= ~kUses;
-    }
-  }
+  HeldOverFork forked{this, nullptr, nullptr, begin_in_child};
 };
 
 Table& table() {
@@ -54,24 +56,7 @@ Table& table() {
   return only;
 }
 
-// What this thread uses now: a call's objects and, below an event callback, those of the call
-// that it came from.
-struct Held {
-  std::array<Slot*, 64> slots{};
-  std::size_t count = 0;
-
-  bool has(const Slot* slot) const {
-    return std::find(slots.begin(), slots.begin() + count, slot) != slots.begin() + count;
-  }
-  void remove(const Slot* slot) {
-    for (std::size_t i = count; i-- > 0;) {
-      if (slots[i] != slot) continue;
-      slots[i] = slots[--count];
-      return;
-    }
-  }
-};
-thread_local Held held;
+constinit thread_local const Use* innermost = nullptr;
 thread_local int callbacks = 0;
 
 std::string_view kind_word(Kind kind) {
@@ -104,7 +89,7 @@ Result<std::uint32_t> take_place() {
   }
   if (all.made % kChunk == 0) {
     all.free.reserve(all.made + kChunk);  // so that close() allocates nothing
-    all.chunks[all.made / kChunk].store(new Slot[kChunk]);
+    chunks[all.made / kChunk].store(new Slot[kChunk]);
   }
   return static_cast<std::uint32_t>(all.made++);
 }
@@ -123,45 +108,49 @@ void leave(Slot* slot) {
 }  // namespace
 
 void Use::give_back() {
-  held.remove(slot_);
-  if (epoch_ == table().epoch.load(std::memory_order_relaxed)) [[likely]]
+  *innermost_ = outer_;
+  if (epoch_ == epoch.load(std::memory_order_relaxed)) [[likely]]
     leave(slot_);
+}
+
+bool Use::has(const Slot* slot) {
+  const Use* use = innermost;
+  while (use != nullptr && use->slot_ != slot) use = use->outer_;
+  return use != nullptr;
 }
 
 Result<std::uint64_t> open(std::unique_ptr<Object> object) {
   DIECAST_TRY(const std::uint32_t index, take_place());
-  Slot& slot = *table().at(index);
+  Slot& slot = *place(index);
   slot.object.store(object.release());
   const std::uint64_t state = slot.state.fetch_add(kGeneration + kOpen) + kGeneration;
   return (state >> 32 << 32) | (index + 1);
 }
 
-Result<Use> use(std::uint64_t handle, Kind kind, std::string_view function) {
-  Table& all = table();
-  Slot* const slot = all.at(static_cast<std::uint32_t>(handle) - std::size_t{1});
-  if (slot == nullptr) return no_object(function, kind_word(kind));
+Result<void> Use::take(std::uint64_t handle, Kind kind, const char* function) {
+  Slot* const slot = place(static_cast<std::uint32_t>(handle) - std::size_t{1});
+  if (slot == nullptr) [[unlikely]]
+    return no_object(function, kind_word(kind));
   const std::uint64_t state = slot->state.fetch_add(1, std::memory_order_acquire);
   Object* const object = slot->object.load(std::memory_order_acquire);
-  if (!is_open(state, handle) || object->kind() != kind || held.count == held.slots.size())
-      [[unlikely]] {
+  if (!is_open(state, handle) || object->kind() != kind) [[unlikely]] {
     leave(slot);
     return no_object(function, kind_word(kind));
   }
-  held.slots[held.count++] = slot;
-  Use out;
-  out.slot_ = slot;
-  out.object_ = object;
-  out.epoch_ = all.epoch.load(std::memory_order_relaxed);
-  return out;
+  slot_ = slot;
+  object_ = object;
+  epoch_ = epoch.load(std::memory_order_relaxed);
+  innermost_ = &innermost;
+  outer_ = std::exchange(*innermost_, this);
+  return {};
 }
 
 Result<void> close(std::uint64_t handle) {
-  Table& all = table();
   if (callbacks > 0) return in_use("an event callback");
   const std::uint32_t index = static_cast<std::uint32_t>(handle) - 1;
-  Slot* const slot = all.at(index);
+  Slot* const slot = place(index);
   if (slot == nullptr) return no_object("diecast_close", "object");
-  if (held.has(slot)) return in_use("a call that uses the object");
+  if (Use::has(slot)) return in_use("a call that uses the object");
   std::uint64_t state = slot->state.load();
   do {
     if (!is_open(state, handle)) return no_object("diecast_close", "object");
@@ -170,8 +159,8 @@ Result<void> close(std::uint64_t handle) {
     slot->state.wait(state);
   delete slot->object.exchange(nullptr);
   if (state >> 32 == 0xFFFFFFFF) return {};  // its generations are used up
-  std::lock_guard lock(all.mutex);
-  all.free.push_back(index);
+  std::lock_guard lock(table().mutex);
+  table().free.push_back(index);
   return {};
 }
 

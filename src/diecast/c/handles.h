@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
-#include <utility>
 
 namespace diecast::c {
 
@@ -27,46 +25,42 @@ class Object {
 
 struct Slot;
 
-// An object in use: close() waits until it is given back.
+// An object in use: close() waits until it is given back. A thread gives back its objects in the
+// opposite order.
 class Use {
  public:
   Use() = default;
-  Use(Use&& other) noexcept
-      : slot_(std::exchange(other.slot_, nullptr)), object_(other.object_), epoch_(other.epoch_) {}
-  Use& operator=(Use&& other) noexcept {
-    std::swap(slot_, other.slot_);
-    std::swap(object_, other.object_);
-    std::swap(epoch_, other.epoch_);
-    return *this;
-  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
   ~Use() {
     if (slot_ != nullptr) give_back();
   }
+  // Takes the object of a handle, once. Errors, in the name of `function`: invalid_argument (there
+  // is none, it is closed, it is of another kind).
+  Result<void> take(std::uint64_t handle, Kind kind, const char* function);
   Object* object() const { return object_; }
 
  private:
-  friend Result<Use> use(std::uint64_t, Kind, std::string_view);
   friend Result<void> close(std::uint64_t);
   void give_back();
+  // Whether this thread uses the object of a place: in a call or, below an event callback, in the
+  // call that it came from.
+  static bool has(const Slot* slot);
 
   Slot* slot_ = nullptr;
   Object* object_ = nullptr;
   std::uint64_t epoch_ = 0;
+  const Use** innermost_ = nullptr;  // the thread's
+  const Use* outer_ = nullptr;
 };
 
 // A handle for the object. Errors: out_of_memory.
 Result<std::uint64_t> open(std::unique_ptr<Object> object);
-// The object of a handle. Errors, in the name of `function`: invalid_argument (there is none, it is
-// closed, it is of another kind).
-Result<Use> use(std::uint64_t handle, Kind kind, std::string_view function);
 template <class T>
 class Used {
  public:
-  static Result<Used> of(std::uint64_t handle, std::string_view function) {
-    DIECAST_TRY(Use got, use(handle, T::kKind, function));
-    Used out;
-    out.use_ = std::move(got);
-    return out;
+  Result<void> take(std::uint64_t handle, const char* function) {
+    return use_.take(handle, T::kKind, function);
   }
   T* operator->() const { return static_cast<T*>(use_.object()); }
   T& operator*() const { return *static_cast<T*>(use_.object()); }

@@ -21,7 +21,8 @@ std::int32_t diecast_kernel_prepare(diecast_handle runtime, diecast_handle devic
 
 std::int32_t diecast_kernel_spelling(diecast_handle kernel, diecast_text* spelling) {
   return at_border([&]() -> Result<void> {
-    DIECAST_TRY(const auto used, Used<KernelObject>::of(kernel, "diecast_kernel_spelling"));
+    Used<KernelObject> used;
+    DIECAST_CHECK(used.take(kernel, "diecast_kernel_spelling"));
     return write_text(spelling, used->kernel->specialization().spelling(),
                       "diecast_kernel_spelling");
   });
@@ -30,7 +31,8 @@ std::int32_t diecast_kernel_spelling(diecast_handle kernel, diecast_text* spelli
 std::int32_t diecast_kernel_launch(diecast_handle kernel, const diecast_argument* arguments,
                                    std::size_t count, void* stream) {
   return at_border([&]() -> Result<void> {
-    DIECAST_TRY(const auto used, Used<KernelObject>::of(kernel, "diecast_kernel_launch"));
+    Used<KernelObject> used;
+    DIECAST_CHECK(used.take(kernel, "diecast_kernel_launch"));
     if (count > 0) DIECAST_CHECK(check_given(arguments, "diecast_kernel_launch", "arguments"));
     DIECAST_TRY(const auto values, arguments_by_name(*used->kernel, {arguments, count}));
     return used->kernel->launch(values, Stream{stream});

@@ -41,14 +41,11 @@ Result<void> open_as(std::uint64_t* handle, Parts&&... parts) {
 // handle's device as owned once more. Errors: invalid_argument, those of Runtime::default_device.
 class UsedDevice {
  public:
-  static Result<UsedDevice> of(std::uint64_t handle, Runtime& runtime, std::string_view function) {
-    UsedDevice out;
-    if (handle != 0) [[likely]] {
-      DIECAST_TRY(out.used_, Used<DeviceObject>::of(handle, function));
-    } else {
-      DIECAST_TRY(out.default_, runtime.default_device());
-    }
-    return out;
+  Result<void> take(std::uint64_t handle, Runtime& runtime, const char* function) {
+    if (handle != 0) [[likely]]
+      return used_.take(handle, function);
+    DIECAST_TRY(default_, runtime.default_device());
+    return {};
   }
   const std::shared_ptr<Device>& device() const { return default_ ? default_ : used_->device; }
 
@@ -59,13 +56,14 @@ class UsedDevice {
 
 // The same device, owned.
 Result<std::shared_ptr<Device>> device_of(std::uint64_t handle, Runtime& runtime,
-                                          std::string_view function);
+                                          const char* function);
 
 // A call on a runtime at the border: `function` with diecast's own.
 template <class Function>
-std::int32_t with_runtime(std::uint64_t handle, std::string_view name, Function&& function) {
+std::int32_t with_runtime(std::uint64_t handle, const char* name, Function&& function) {
   return at_border([&]() -> Result<void> {
-    DIECAST_TRY(const auto used, Used<RuntimeObject>::of(handle, name));
+    Used<RuntimeObject> used;
+    DIECAST_CHECK(used.take(handle, name));
     return function(*used->runtime);
   });
 }

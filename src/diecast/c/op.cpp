@@ -155,8 +155,10 @@ std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device, std:
   bool called = false;
   const std::int32_t code = at_border([&]() -> Result<void> {
     DIECAST_TRY(const BoundOp* const found, find_op(op));
-    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, found->info->name));
-    DIECAST_TRY(const auto on, UsedDevice::of(device, *with->runtime, found->info->name));
+    Used<RuntimeObject> with;
+    DIECAST_CHECK(with.take(runtime, found->info->name));
+    UsedDevice on;
+    DIECAST_CHECK(on.take(device, *with->runtime, found->info->name));
     DIECAST_TRY(called, found->call(runtime, *with->runtime, on.device(), tensors, options,
                                     Stream{stream}, found_only != 0));
     return {};
@@ -170,7 +172,8 @@ std::int32_t diecast_op_prepare(diecast_handle runtime, diecast_handle device, s
   return at_border([&]() -> Result<void> {
     DIECAST_CHECK(check_given(prepared, "diecast_op_prepare", "prepared"));
     DIECAST_TRY(const BoundOp* const found, find_op(op));
-    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, "diecast_op_prepare"));
+    Used<RuntimeObject> with;
+    DIECAST_CHECK(with.take(runtime, "diecast_op_prepare"));
     DIECAST_TRY(const auto on, device_of(device, *with->runtime, "diecast_op_prepare"));
     DIECAST_TRY(auto made, found->prepare(*with->runtime, on, tensors, options));
     return open_as<PreparedObject>(prepared, std::move(made));
@@ -180,7 +183,8 @@ std::int32_t diecast_op_prepare(diecast_handle runtime, diecast_handle device, s
 std::int32_t diecast_op_run(diecast_handle prepared, const void* tensors, const void* options,
                             void* stream) {
   return at_border([&]() -> Result<void> {
-    DIECAST_TRY(const auto op, Used<PreparedObject>::of(prepared, "diecast_op_run"));
+    Used<PreparedObject> op;
+    DIECAST_CHECK(op.take(prepared, "diecast_op_run"));
     return op->call->run(tensors, options, Stream{stream});
   });
 }

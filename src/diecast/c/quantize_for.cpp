@@ -12,10 +12,10 @@
 namespace diecast::c {
 namespace {
 
-constexpr std::string_view kPrepare = "diecast_quantize_for_prepare",
-                           kRun = "diecast_quantize_for_run",
-                           kOutputs = "diecast_quantize_for_outputs",
-                           kSources = "diecast_quantize_for_sources";
+constexpr char kPrepare[] = "diecast_quantize_for_prepare",
+                           kRun[] = "diecast_quantize_for_run",
+                           kOutputs[] = "diecast_quantize_for_outputs",
+                           kSources[] = "diecast_quantize_for_sources";
 
 struct QuantizeForObject : Object {
   static constexpr Kind kKind = Kind::quantize_for;
@@ -150,7 +150,8 @@ std::int32_t diecast_quantize_for_prepare(diecast_handle runtime, diecast_handle
     DIECAST_CHECK(check_given(config, kPrepare, "config"));
     DIECAST_CHECK(check_given(prepared, kPrepare, "prepared"));
     if (count != 0) DIECAST_CHECK(check_given(weights, kPrepare, "weights"));
-    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, kPrepare));
+    Used<RuntimeObject> with;
+    DIECAST_CHECK(with.take(runtime, kPrepare));
     DIECAST_TRY(auto on, device_of(device, *with->runtime, kPrepare));
     DIECAST_TRY(const auto given,
                 read_structure(options, diecast_quantize_for_options{}, "options"));
@@ -169,7 +170,8 @@ std::int32_t diecast_quantize_for_outputs(diecast_handle prepared, diecast_store
                                           std::uint64_t* workspace_bytes) {
   return at_border([&]() -> Result<void> {
     DIECAST_CHECK(check_given(count, kOutputs, "count"));
-    DIECAST_TRY(const auto used, Used<QuantizeForObject>::of(prepared, kOutputs));
+    Used<QuantizeForObject> used;
+    DIECAST_CHECK(used.take(prepared, kOutputs));
     const auto all = used->op.outputs();
     *count = all.size();
     if (workspace_bytes != nullptr) *workspace_bytes = used->op.workspace_bytes();
@@ -193,7 +195,8 @@ std::int32_t diecast_quantize_for_sources(diecast_handle prepared, std::size_t* 
                                           std::size_t capacity) {
   return at_border([&]() -> Result<void> {
     DIECAST_CHECK(check_given(weights, kSources, "weights"));
-    DIECAST_TRY(const auto used, Used<QuantizeForObject>::of(prepared, kSources));
+    Used<QuantizeForObject> used;
+    DIECAST_CHECK(used.take(prepared, kSources));
     const auto all = used->op.sources();
     if (capacity < all.size()) return no_room(kSources, all.size(), capacity);
     std::ranges::copy(all, weights);
@@ -208,7 +211,8 @@ std::int32_t diecast_quantize_for_run(diecast_handle prepared, const diecast_new
   return at_border([&]() -> Result<void> {
     if (count != 0) DIECAST_CHECK(check_given(weights, kRun, "weights"));
     if (output_count != 0) DIECAST_CHECK(check_given(outputs, kRun, "outputs"));
-    DIECAST_TRY(const auto used, Used<QuantizeForObject>::of(prepared, kRun));
+    Used<QuantizeForObject> used;
+    DIECAST_CHECK(used.take(prepared, kRun));
     return run(*used, std::span(weights, count), std::span(outputs, output_count), workspace,
                Stream{stream});
   });

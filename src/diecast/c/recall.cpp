@@ -8,6 +8,7 @@ namespace diecast::c {
 namespace {
 
 constexpr std::uintptr_t kAlignment = 256;  // no op asks for more
+constexpr int kMostDimensions = 4;          // of a tensor that is kept
 
 // The fields of a structure of an op, each of eight bytes, behind its size.
 template <class Field>
@@ -26,19 +27,23 @@ const diecast_tensor* const* tensors_in(const void* structure) {
   return fields_of<const diecast_tensor*>(structure);
 }
 
-// ndim, type code, bits and lanes; the device's type and number.
-std::uint64_t type_word(const diecast_tensor& tensor) {
-  std::uint64_t word = 0;
-  static_assert(offsetof(diecast_tensor, shape) - offsetof(diecast_tensor, ndim) == sizeof word);
-  std::memcpy(&word, &tensor.ndim, sizeof word);
-  return word;
-}
-std::uint64_t device_word(const diecast_tensor& tensor) {
-  std::uint64_t word = 0;
-  static_assert(offsetof(diecast_tensor, ndim) - offsetof(diecast_tensor, device_type) ==
-                sizeof word);
-  std::memcpy(&word, &tensor.device_type, sizeof word);
-  return word;
+// Calls `number` with all of a tensor that checks look at apart from its address, until it returns
+// false. How many numbers there are follows from the first three.
+template <class Number>
+[[gnu::always_inline]] inline bool each_number(const diecast_tensor& tensor, Number&& number) {
+  std::uint64_t device = 0, type = 0;  // and ndim
+  static_assert(offsetof(diecast_tensor, ndim) - offsetof(diecast_tensor, device_type) == 8);
+  static_assert(offsetof(diecast_tensor, shape) - offsetof(diecast_tensor, ndim) == 8);
+  std::memcpy(&device, &tensor.device_type, sizeof device);
+  std::memcpy(&type, &tensor.ndim, sizeof type);
+  const bool has_strides = tensor.strides != nullptr;
+  const unsigned given = (tensor.shape != nullptr ? 2U : 0U) | (has_strides ? 1U : 0U);
+  if (!number(device) || !number(type) || !number(given)) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.ndim); ++i) {
+    if (!number(static_cast<std::uint64_t>(tensor.shape[i]))) return false;
+    if (has_strides && !number(static_cast<std::uint64_t>(tensor.strides[i]))) return false;
+  }
+  return true;
 }
 
 char* address_of(const diecast_tensor& tensor) {
@@ -58,76 +63,73 @@ std::size_t form_number(const diecast_op_info& info, const void* tensors) {
   return (rows + rows / 8 + cols / 128) % kForms;
 }
 
-bool CallForm::OneTensor::is_like(const diecast_tensor& tensor) const {
-  if (type_word(tensor) != type || device_word(tensor) != device ||
-      (tensor.strides != nullptr) != has_strides || tensor.shape == nullptr)
-    return false;
-  const auto difference = reinterpret_cast<std::uintptr_t>(address_of(tensor)) ^
-                          reinterpret_cast<std::uintptr_t>(address);
-  if (tensor.data == nullptr || difference % kAlignment != 0) return false;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.ndim); ++i) {
-    if (tensor.shape[i] != shape[i]) return false;
-    if (has_strides && tensor.strides[i] != strides[i]) return false;
-  }
-  return true;
-}
-
 bool CallForm::keep(const diecast_op_info& info, const void* tensors, const void* options,
                     const Device& device) {
   forget();
   if (!has_fields(tensors, info.tensor_count) || !keep_options(info, options)) return false;
-  std::size_t count = 0;
+  device_ = &device;
+  ordinal_ = device.properties().ordinal;
+  capability_ = device.properties().cc;
+  return keep_tensors(info, tensors);
+}
+
+bool CallForm::keep_tensors(const diecast_op_info& info, const void* tensors) {
+  std::size_t count = 0, numbers = 0;
   for (std::size_t field = 0; field < info.tensor_count; ++field) {
     const diecast_tensor* const given = tensors_in(tensors)[field];
     if (given == nullptr) continue;
     if (count == kTensors || given->ndim > kMostDimensions) return false;
     const auto extent = check_tensor(*given, {info.name, info.tensors[field].name});
     if (!extent || extent->rows == 0 || extent->width == 0) return false;
+    const bool fits = each_number(*given, [&](std::uint64_t number) {
+      if (numbers == kNumbers) return false;
+      numbers_[numbers++] = number;
+      return true;
+    });
+    if (!fits) return false;
     OneTensor& kept = tensors_[count++];
-    kept = {.field = field,
-            .address = address_of(*given),
+    kept = {.address = address_of(*given),
             .bytes = (extent->rows - 1) * extent->pitch + extent->width,
-            .device = device_word(*given),
-            .type = type_word(*given),
-            .has_strides = given->strides != nullptr,
+            .field = static_cast<std::uint32_t>(field),
             .written = info.tensors[field].role >= DIECAST_OUTPUT};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(given->ndim); ++i) {
-      kept.shape[i] = given->shape[i];
-      if (kept.has_strides) kept.strides[i] = given->strides[i];
-    }
     for (std::size_t other = 0; other + 1 < count; ++other)
       if (tensors_[other].address == kept.address) return false;
   }
-  device_ = &device;
-  ordinal_ = device.properties().ordinal;
-  capability_ = device.properties().cc;
   count_ = count;
   return count > 0;
 }
 
-bool CallForm::take(const diecast_op_info& info, const void* tensors, const void* options,
-                    const Device& device) {
-  if (count_ == 0 || device_ != &device || !has_fields(tensors, info.tensor_count)) return false;
+CallForm::Taken CallForm::take(const diecast_op_info& info, const void* tensors,
+                               const void* options, const Device& device) {
+  if (count_ == 0 || device_ != &device || !has_fields(tensors, info.tensor_count) ||
+      !same_options(info, options))
+    return Taken::no;
   const diecast_tensor* const* const given = tensors_in(tensors);
-  std::size_t there = 0;
-  for (std::size_t field = 0; field < info.tensor_count; ++field)
-    there += given[field] != nullptr ? 1 : 0;
-  if (there != count_) return false;
   std::array<char*, kTensors> addresses;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const diecast_tensor* const tensor = given[tensors_[i].field];
-    if (tensor == nullptr || !tensors_[i].is_like(*tensor)) return false;
-    addresses[i] = address_of(*tensor);
+  const std::uint64_t* expected = numbers_.data();
+  std::uintptr_t moved = 0;
+  std::size_t count = 0;
+  for (std::size_t field = 0; field < info.tensor_count; ++field) {
+    const diecast_tensor* const tensor = given[field];
+    if (tensor == nullptr) continue;
+    if (count == count_ || tensors_[count].field != field || tensor->data == nullptr ||
+        !each_number(*tensor, [&](std::uint64_t number) { return number == *expected++; }))
+      return Taken::no;
+    addresses[count] = address_of(*tensor);
+    moved |= reinterpret_cast<std::uintptr_t>(addresses[count]) ^
+             reinterpret_cast<std::uintptr_t>(tensors_[count].address);
+    ++count;
   }
-  if (!same_options(info, options) || !disjoint(addresses) ||
-      ordinal_ != device.properties().ordinal || capability_ != device.properties().cc)
-    return false;
-  for (std::size_t i = 0; i < count_; ++i) tensors_[i].address = addresses[i];
-  return true;
+  const DeviceProperties& properties = device.properties();
+  if (count != count_ || ordinal_ != properties.ordinal || capability_ != properties.cc)
+    return Taken::no;
+  if (moved == 0) return Taken::same;
+  return moved % kAlignment == 0 && move(addresses) ? Taken::moved : Taken::no;
 }
 
-// What lies within another's bytes may still lie between its rows: the full check says.
-bool CallForm::disjoint(const std::array<char*, kTensors>& addresses) const {
+// Keeps the addresses if nothing lies in what the call writes. What lies within another's bytes may
+// still lie between its rows: the full check says.
+bool CallForm::move(const std::array<char*, kTensors>& addresses) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (!tensors_[i].written) continue;
     for (std::size_t j = 0; j < count_; ++j) {
@@ -136,6 +138,7 @@ bool CallForm::disjoint(const std::array<char*, kTensors>& addresses) const {
         return false;
     }
   }
+  for (std::size_t i = 0; i < count_; ++i) tensors_[i].address = addresses[i];
   return true;
 }
 

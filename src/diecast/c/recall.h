@@ -14,8 +14,6 @@
 
 namespace diecast::c {
 
-inline constexpr int kMostDimensions = 4;  // of a tensor that is kept
-
 // What of a call decides whether it is right, apart from addresses.
 class CallForm {
  public:
@@ -23,10 +21,11 @@ class CallForm {
   // than are kept, or two tensors at one address.
   bool keep(const diecast_op_info& info, const void* tensors, const void* options,
             const Device& device);
+  enum class Taken { no, same, moved };
   // Whether a call has this form, its addresses are aligned alike, and nothing lies in what it
-  // writes. Then its addresses are those of address().
-  bool take(const diecast_op_info& info, const void* tensors, const void* options,
-            const Device& device);
+  // writes. Then its addresses are those of address(); `same`: as they were.
+  Taken take(const diecast_op_info& info, const void* tensors, const void* options,
+             const Device& device);
   void forget() { count_ = 0; }
 
   void* address(int tensor) const { return tensors_[static_cast<std::size_t>(tensor)].address; }
@@ -34,27 +33,25 @@ class CallForm {
   int tensor_at(const void* address) const;
 
  private:
-  static constexpr std::size_t kTensors = 8, kOptions = 32, kLetters = 24;
+  static constexpr std::size_t kTensors = 8, kOptions = 32, kLetters = 24, kNumbers = 64;
   struct OneTensor {
-    std::size_t field = 0;  // its place in the op's structure
     char* address = nullptr;
-    std::int64_t bytes = 0;  // from its first to its last
-    std::uint64_t device = 0, type = 0;
-    std::array<std::int64_t, kMostDimensions> shape{}, strides{};
-    bool has_strides = false, written = false;
-
-    bool is_like(const diecast_tensor& tensor) const;
+    std::int64_t bytes = 0;   // from its first to its last
+    std::uint32_t field = 0;  // its place in the op's structure
+    bool written = false;
   };
+  bool keep_tensors(const diecast_op_info& info, const void* tensors);
   bool same_options(const diecast_op_info& info, const void* options) const;
   bool keep_options(const diecast_op_info& info, const void* options);
-  bool disjoint(const std::array<char*, kTensors>& addresses) const;
+  bool move(const std::array<char*, kTensors>& addresses);
 
   std::size_t count_ = 0;  // 0: nothing is kept
-  std::array<OneTensor, kTensors> tensors_;
   // Another device at a dead one's address may be of another kind, or another GPU.
   const Device* device_ = nullptr;
   int ordinal_ = 0, capability_ = 0;
   bool has_words_ = false;
+  std::array<OneTensor, kTensors> tensors_;
+  std::array<std::uint64_t, kNumbers> numbers_;    // of one tensor after another: see each_number
   std::array<std::uint64_t, kOptions> options_{};  // behind the structure's size
   std::array<std::array<char, kLetters>, kOptions> words_{};
 };
@@ -79,13 +76,12 @@ class Recalled {
 
   // The views of a call of the form that is kept, until they are given back; null: it is of
   // another, or a call from within a call.
-  Views* take(const void* tensors, const void* options, const Device& device) {
-    if (taken_ || !form_.take(Bound::info(), tensors, options, device)) return nullptr;
-    std::size_t i = 0;
-    Bound::addresses(views_, [&](auto*& address) {
-      const int tensor = from_[i++];
-      if (tensor >= 0) set(address, form_.address(tensor));
-    });
+  Views* take(const diecast_op_info& info, const void* tensors, const void* options,
+              const Device& device) {
+    if (taken_) return nullptr;
+    const auto taken = form_.take(info, tensors, options, device);
+    if (taken == CallForm::Taken::no) return nullptr;
+    if (taken == CallForm::Taken::moved) move();
     taken_ = true;
     return &views_;
   }
@@ -113,17 +109,25 @@ class Recalled {
   }
 
  private:
+  // The views get the form's addresses.
+  void move() {
+    std::size_t i = 0;
+    Bound::addresses(views_, [&](auto*& address) {
+      const int tensor = from_[i++];
+      if (tensor >= 0) set(address, form_.address(tensor));
+    });
+  }
   template <class T>
   static void set(T*& address, void* to) {
     address = static_cast<T*>(to);
   }
 
-  CallForm form_;
-  Views views_{};
-  std::array<std::int8_t, 24> from_{};  // the tensor of each address
   bool taken_ = false;
   std::uint64_t runtime_ = 0;  // its handle, which no other runtime ever has
   const Prepared* known_ = nullptr;
+  CallForm form_;
+  Views views_{};
+  std::array<std::int8_t, 24> from_{};  // the tensor of each address
 };
 
 template <class Bound>
@@ -142,8 +146,8 @@ template <class Bound>
 class LastCalls {
  public:
   // Null: there was none of this form's number.
-  static Recalled<Bound>* like(const void* tensors) {
-    return calls_[form_number(Bound::info(), tensors)];
+  static Recalled<Bound>* like(const diecast_op_info& info, const void* tensors) {
+    return calls_[form_number(info, tensors)];
   }
   // Null: the thread ends.
   static Recalled<Bound>* make_like(const void* tensors) {
@@ -169,12 +173,14 @@ class LastCalls {
 // The views of a call like this thread's last one, while it lasts; null: there was none.
 template <class Bound>
 struct Taken {
-  Recalled<Bound>* last;
-  typename Bound::Views* views;
+  Recalled<Bound>* last = nullptr;
+  typename Bound::Views* views = nullptr;
 
-  Taken(const void* tensors, const void* options, const Device& device)
-      : last(LastCalls<Bound>::like(tensors)),
-        views(last == nullptr ? nullptr : last->take(tensors, options, device)) {}
+  Taken(const void* tensors, const void* options, const Device& device) {
+    const diecast_op_info& info = Bound::info();
+    last = LastCalls<Bound>::like(info, tensors);
+    if (last != nullptr) views = last->take(info, tensors, options, device);
+  }
   Taken(const Taken&) = delete;
   ~Taken() {
     if (views != nullptr) last->give_back();

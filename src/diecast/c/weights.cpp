@@ -14,7 +14,7 @@
 namespace diecast::c {
 namespace {
 
-constexpr std::string_view kFunction = "diecast_cast_master_weights";
+constexpr char kFunction[] = "diecast_cast_master_weights";
 
 Result<void> answer(std::int32_t returned, std::string_view function) {
   if (returned == 0) return {};
@@ -98,7 +98,8 @@ std::int32_t diecast_cast_master_weights(diecast_handle runtime, diecast_handle 
                                          const diecast_master_cast_options* options, void* stream) {
   return at_border([&]() -> Result<void> {
     if (count != 0) DIECAST_CHECK(check_given(weights, kFunction, "weights"));
-    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, kFunction));
+    Used<RuntimeObject> with;
+    DIECAST_CHECK(with.take(runtime, kFunction));
     DIECAST_TRY(const auto on, device_of(device, *with->runtime, kFunction));
     DIECAST_TRY(const auto given,
                 read_structure(options, diecast_master_cast_options{}, "options"));
