@@ -1,8 +1,6 @@
 // From Python's arguments to the structures of the C interface; see ops.h.
-#include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "ops.h"
@@ -58,26 +56,11 @@ Keyword Op::keyword(PyObject* name) const {
     int i = find_name(name, tensor_names, info->tensor_count, by_text);
     if (i >= 0) return static_cast<Keyword>(i);
     i = find_name(name, others, std::size(others), by_text);
-    if (i >= 0) return static_cast<Keyword>(kFirstOther + i);
+    if (i >= 0) return static_cast<Keyword>(kOut + i);
     i = find_name(name, option_names, info->option_count, by_text);
     if (i >= 0) return static_cast<Keyword>(kFirstOption + i);
   }
   return -1;
-}
-
-void Op::read_keywords(PyObject* names, Keyword* all) {
-  const auto count =
-      static_cast<std::size_t>(std::min<Py_ssize_t>(PyTuple_Size(names), kMostKeywords));
-  for (const KnownKeywords& known : keywords) {
-    if (known.names.get() != names) continue;
-    std::memcpy(all, known.all, count);
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i)
-    all[i] = keyword(PyTuple_GetItem(names, static_cast<Py_ssize_t>(i)));
-  KnownKeywords& oldest = keywords[next_keywords++ % std::size(keywords)];
-  std::memcpy(oldest.all, all, count);
-  oldest.names = Ref::borrow(names);
 }
 
 bool Call::parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
@@ -92,10 +75,8 @@ bool Call::parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
   }
   for (Py_ssize_t i = 0; i < count; ++i) give(static_cast<int>(i), arguments[i]);
   const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
-  Keyword known[kMostKeywords];
-  if (keywords > 0) op_.read_keywords(names, known);
   for (Py_ssize_t i = 0; i < keywords; ++i) {
-    const Keyword keyword = i < kMostKeywords ? known[i] : Keyword{-1};
+    const Keyword keyword = op_.keyword(PyTuple_GetItem(names, i));
     if (take_keyword(keyword, arguments[count + i], fixed != nullptr)) continue;
     if (PyErr_Occurred() == nullptr)
       PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", this->name(),
@@ -153,7 +134,7 @@ bool Call::read_tensor(int index) {
     raise_about("invalid_argument", name(), tensor.name, "is read-only", "pass memory to write to");
     return false;
   }
-  structure_.fields[index] = read.get();
+  structure_.all[index] = read.get();
   given_[given_count_++] = &read;
   return true;
 }
@@ -173,34 +154,17 @@ bool Call::expected_outputs(diecast_output* outputs, std::size_t* count) {
   return false;
 }
 
-const PresentOutputs* Call::present_outputs() const {
-  const std::size_t bytes = sizeof(Options::Field) * op_.info->option_count;
-  for (const PresentOutputs& known : op_.present)
-    if (known.count > 0 && known.given == given_bits_ &&
-        std::memcmp(known.options.fields, options_->fields, bytes) == 0)
-      return &known;
-  return nullptr;
-}
-
-const PresentOutputs* Call::keep_present(const diecast_output* expected, std::size_t count) {
-  PresentOutputs& known = op_.present[op_.next_present++ % std::size(op_.present)];
-  known.given = given_bits_;
-  known.options = *options_;
-  known.count = 0;
+// `out=`: the one output, or one for each that the call has, in the table's order.
+bool Call::take_outputs(const diecast_output* expected, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     if (op_.info->tensors[expected[i].index].role == DIECAST_OUTPUT)
-      known.indices[known.count++] = static_cast<std::uint8_t>(expected[i].index);
-  return &known;
-}
-
-// `out=`: the one output, or one for each that the call has, in the table's order.
-bool Call::take_outputs(const PresentOutputs& present) {
+      present_.push_back(static_cast<std::uint8_t>(expected[i].index));
   const bool tuple = PyTuple_Check(out_) != 0, many = tuple || PyList_Check(out_) != 0;
   const Py_ssize_t size = tuple ? PyTuple_Size(out_) : many ? PyList_Size(out_) : 1;
   returns_out_ = tuple && !names_outputs_;
-  if (static_cast<Py_ssize_t>(present.count) == size) {
+  if (static_cast<Py_ssize_t>(present_.size()) == size) {
     for (Py_ssize_t i = 0; i < size; ++i) {
-      const std::size_t index = present.indices[i];
+      const std::size_t index = present_[static_cast<std::size_t>(i)];
       if (objects_[index] != nullptr) continue;  // it is named too
       objects_[index] = tuple ? PyTuple_GetItem(out_, i) : out_;
       if (many && !tuple && !own(index, Py_XNewRef(PyList_GetItem(out_, i)))) return false;
@@ -209,8 +173,8 @@ bool Call::take_outputs(const PresentOutputs& present) {
     return true;
   }
   char what[96];
-  std::snprintf(what, sizeof what, "has %zd tensors, and the call has %u outputs", size,
-                present.count);
+  std::snprintf(what, sizeof what, "has %zd tensors, and the call has %zu outputs", size,
+                present_.size());
   raise_about("shape_mismatch", name(), "out", what, "pass one tensor for each output, in order");
   return false;
 }
@@ -245,15 +209,12 @@ bool Call::read_given() {
 
 bool Call::ready(bool allocates) {
   if (!read_given()) return false;
-  if (!op_.has_scratch) {
-    if (out_ == nullptr && names_outputs_) return finish_place();  // then all of them are named
-    const PresentOutputs* const present = out_ == nullptr ? nullptr : present_outputs();
-    if (present != nullptr) return take_outputs(*present) && finish_place();
-  }
+  if (!op_.has_scratch && out_ == nullptr && names_outputs_)
+    return finish_place();  // then all of them are named
   diecast_output expected[kMostTensors];
   std::size_t count = 0;
   if (!expected_outputs(expected, &count)) return false;
-  if (out_ != nullptr && !take_outputs(*keep_present(expected, count))) return false;
+  if (out_ != nullptr && !take_outputs(expected, count)) return false;
   if (allocates && !allocate(expected, count)) return false;
   return finish_place();
 }

@@ -10,6 +10,7 @@ constexpr char kAttribute[] = "__dlpack_c_exchange_api__", kCapsule[] = "dlpack_
 // The reference keeps the type's address from being used again.
 struct Known {
   PyObject* type = nullptr;
+  const DLExchange* quick = nullptr;
   TensorType is;
 };
 // Few types are tensors: torch.Tensor and Parameter. The global lock guards it.
@@ -48,6 +49,14 @@ TensorType look_up(PyObject* type) {
   return found;
 }
 
+// The table of a type, where it needs nothing else.
+const DLExchange* quick_table(const TensorType& is) {
+  const bool quick = is.exchange != nullptr && !is.dispatches &&
+                     is.exchange->view_from_object != nullptr &&
+                     is.exchange->current_stream != nullptr;
+  return quick ? is.exchange : nullptr;
+}
+
 }  // namespace
 
 TensorType type_of_tensor(PyObject* object) {
@@ -56,8 +65,16 @@ TensorType type_of_tensor(PyObject* object) {
     if (known[i].type == type) return known[i].is;
   const TensorType found = look_up(type);
   if (known_count < static_cast<int>(sizeof known / sizeof *known))
-    known[known_count++] = {Py_NewRef(type), found};
+    known[known_count++] = {Py_NewRef(type), quick_table(found), found};
   return found;
+}
+
+// A type that was never asked for is of no call that was made.
+const DLExchange* quick_table_of(PyObject* object) {
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  for (int i = 0; i < known_count; ++i)
+    if (known[i].type == type) return known[i].quick;
+  return nullptr;
 }
 
 }  // namespace diecast::python

@@ -29,11 +29,24 @@ PyObject* run_plain(const Op& op, Call& call) {
   return code == diecast_ok ? call.result() : raise_last();
 }
 
-PyObject* call_op(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  Op& op = *static_cast<Op*>(PyCapsule_GetPointer(self, "diecast op"));
+[[gnu::noinline]] PyObject* call_slowly(Op& op, PyObject* const* arguments, Py_ssize_t count,
+                                        PyObject* names) {
   Call call(op);
   if (!call.parse(arguments, count, names, nullptr) || !call.ready(true)) return nullptr;
-  return run_plain(op, call);
+  PyObject* const result = run_plain(op, call);
+  if (result != nullptr) op.plans.keep(op, call, arguments, count, names);
+  return result;
+}
+
+PyObject* call_op(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  Op& op = *static_cast<Op*>(PyCapsule_GetPointer(self, nullptr));
+  PlannedCall call;
+  if (!call.take(op.plans, arguments, count, names))
+    return call_slowly(op, arguments, count, names);
+  const int code = diecast_op_call(default_runtime(), call.device(), op.info->number,
+                                   call.tensors(), &call.options(), call.stream(), 1);
+  if (code == DIECAST_NOT_PREPARED) return call_slowly(op, arguments, count, names);
+  return code == diecast_ok ? call.result() : raise_last();
 }
 
 // "quantize_nvfp4(x, amax=None, ..., *, out=None, layout='linear', ...)" and a page of help.
@@ -106,7 +119,7 @@ int add_op(PyObject* module, Op* op) {
   auto* const method = new PyMethodDef{
       op->info->name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_op)),
       METH_FASTCALL | METH_KEYWORDS, text->c_str()};
-  const Ref self(PyCapsule_New(op, "diecast op", nullptr));
+  const Ref self(PyCapsule_New(op, nullptr, nullptr));
   const Ref name(PyUnicode_FromString("diecast"));
   if (!self || !name) return -1;
   const Ref function(PyCFunction_NewEx(method, self.get(), name.get()));

@@ -3,46 +3,13 @@
 
 #include <vector>
 
+#include "options.h"
 #include "place.h"
+#include "plan.h"
 #include "python.h"
 #include "tensor.h"
 
 namespace diecast::python {
-
-inline constexpr int kMostTensors = 32, kMostOptions = 32;
-
-// What a keyword stands for: a tensor by its index, an option or one of `out`, `stream`, `device`
-// and `runtime` by its index behind them. -1: nothing.
-using Keyword = std::int8_t;
-inline constexpr int kFirstOption = kMostTensors, kFirstOther = kFirstOption + kMostOptions;
-inline constexpr int kMostKeywords = kFirstOther + 4;
-
-// Options of a call or of a prepared op: the fields behind the structure's size.
-struct Options {
-  std::size_t size = 0;
-  union Field {
-    const char* word;
-    std::int64_t integer;
-    double real;
-  } fields[kMostOptions];
-
-  void set_defaults(const diecast_op_info& info);
-};
-
-// Which outputs a call has follows from the tensors that are given and from its options. The last
-// answers are kept, so that `out=` asks the library once for each.
-struct PresentOutputs {
-  std::uint32_t given = 0;  // a bit for each tensor of the op
-  Options options;
-  std::uint32_t count = 0;
-  std::uint8_t indices[kMostTensors]{};
-};
-
-// A call's names of keywords and what they stand for.
-struct KnownKeywords {
-  Ref names;
-  Keyword all[kMostKeywords]{};
-};
 
 // A line of the table, with its names as Python has them. It lives as long as the process; Python's
 // lock guards it.
@@ -56,14 +23,8 @@ struct Op {
   int inputs = 0;  // tensors that may be given by position: they come first
   std::uint32_t output_bits = 0;
   bool has_scratch = false;
-  PresentOutputs present[8];
-  std::size_t next_present = 0;
-  // Of the last calls: a place in Python's code calls with the same tuple of names each time.
-  KnownKeywords keywords[8];
-  std::size_t next_keywords = 0;
+  Plans plans;  // of plain calls
 
-  // What the first kMostKeywords of a call's names stand for.
-  void read_keywords(PyObject* names, Keyword* all);
   Keyword keyword(PyObject* name) const;
   // The text of an option's value: of one of its words, always the same address. Null: an
   // exception.
@@ -88,7 +49,7 @@ class Call {
  public:
   explicit Call(Op& op) : op_(op) {
     for (std::size_t i = 0; i < op.info->tensor_count; ++i)
-      objects_[i] = nullptr, structure_.fields[i] = nullptr;
+      objects_[i] = nullptr, structure_.all[i] = nullptr;
   }
   Call(const Call&) = delete;
   ~Call() {
@@ -110,6 +71,9 @@ class Call {
   PyObject* shapes_of(int role);
   // What the call returns: the one output, or a tuple of those that it has.
   PyObject* result();
+  // After ready(): whether all tensors are the caller's, and which outputs `out=` stands for.
+  bool makes_none() const { return made_count_ == 0; }
+  const std::vector<std::uint8_t>& present() const { return present_; }
 
   Place place;
 
@@ -117,9 +81,7 @@ class Call {
   bool take_keyword(Keyword keyword, PyObject* value, bool fixed);
   bool take_option(int index, PyObject* value);
   void give(int index, PyObject* object);  // a tensor; None is none
-  const PresentOutputs* present_outputs() const;
-  const PresentOutputs* keep_present(const diecast_output* expected, std::size_t count);
-  bool take_outputs(const PresentOutputs& present);
+  bool take_outputs(const diecast_output* expected, std::size_t count);
   bool read_tensor(int index);
   bool read_given();
   // Makes a reference the call's own, as a tensor. False: there is none, and an exception is set.
@@ -143,10 +105,8 @@ class Call {
   int given_count_ = 0;
   std::uint32_t given_bits_ = 0;  // the tensors that are named, not those of `out`
   bool names_outputs_ = false, returns_out_ = false;
-  struct {
-    std::size_t size = 0;
-    const diecast_tensor* fields[kMostTensors];
-  } structure_;
+  TensorFields structure_;
+  std::vector<std::uint8_t> present_;
   Options own_options_;
   const Options* options_ = nullptr;  // these, or the prepared op's
   PyObject *out_ = nullptr, *device_ = nullptr, *stream_ = nullptr, *runtime_ = nullptr;

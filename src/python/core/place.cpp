@@ -14,30 +14,6 @@ std::atomic<diecast_handle> cuda[kMostDevices];
 PyObject* framework_stream = nullptr;  // _frameworks.current_stream
 PyObject* find_nvrtc = nullptr;        // _frameworks.find_nvrtc
 
-// Of a keyword: an int, or an object that has its stream's address somewhere.
-bool stream_of(PyObject* object, void*& stream) {
-  if (PyLong_Check(object)) {
-    stream = PyLong_AsVoidPtr(object);
-    return PyErr_Occurred() == nullptr;
-  }
-  Ref number;
-  if (PyObject_HasAttrString(object, "__cuda_stream__") != 0) {
-    const Ref pair(PyObject_CallMethod(object, "__cuda_stream__", nullptr));
-    if (!pair) return false;
-    number = Ref(PySequence_GetItem(pair.get(), 1));
-  } else if (PyObject_HasAttrString(object, "cuda_stream") != 0) {
-    number = Ref(PyObject_GetAttrString(object, "cuda_stream"));
-  } else if (PyObject_HasAttrString(object, "ptr") != 0) {
-    number = Ref(PyObject_GetAttrString(object, "ptr"));
-  } else {
-    raise("dtype_mismatch", "stream is no stream",
-          "pass an int, or an object with __cuda_stream__, .cuda_stream or .ptr");
-  }
-  if (!number) return false;
-  stream = PyLong_AsVoidPtr(number.get());
-  return PyErr_Occurred() == nullptr;
-}
-
 // The stream that the tensor's framework works on, asked at each call and never kept.
 bool current_stream(const TensorArgument& tensor, int ordinal, void*& stream) {
   if (const DLExchange* const exchange = tensor.exchange();
@@ -85,6 +61,29 @@ bool is_cpu(const diecast_tensor& tensor) {
 }
 
 }  // namespace
+
+bool stream_of(PyObject* object, void*& stream) {
+  if (PyLong_Check(object)) {
+    stream = PyLong_AsVoidPtr(object);
+    return PyErr_Occurred() == nullptr;
+  }
+  Ref number;
+  if (PyObject_HasAttrString(object, "__cuda_stream__") != 0) {
+    const Ref pair(PyObject_CallMethod(object, "__cuda_stream__", nullptr));
+    if (!pair) return false;
+    number = Ref(PySequence_GetItem(pair.get(), 1));
+  } else if (PyObject_HasAttrString(object, "cuda_stream") != 0) {
+    number = Ref(PyObject_GetAttrString(object, "cuda_stream"));
+  } else if (PyObject_HasAttrString(object, "ptr") != 0) {
+    number = Ref(PyObject_GetAttrString(object, "ptr"));
+  } else {
+    raise("dtype_mismatch", "stream is no stream",
+          "pass an int, or an object with __cuda_stream__, .cuda_stream or .ptr");
+  }
+  if (!number) return false;
+  stream = PyLong_AsVoidPtr(number.get());
+  return PyErr_Occurred() == nullptr;
+}
 
 diecast_handle default_runtime() {
   if (runtime != 0) return runtime;

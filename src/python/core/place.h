@@ -12,6 +12,10 @@ diecast_handle default_runtime();
 // null and None. An exception may be set.
 diecast_handle runtime_of(PyObject* object);
 
+// The stream of a keyword: an int, or an object that has its stream's address somewhere. False: an
+// exception is set.
+bool stream_of(PyObject* object, void*& stream);
+
 struct Place {
   diecast_handle device = 0;
   void* stream = nullptr;

@@ -12,17 +12,17 @@ struct Prepared {
   Op* op = nullptr;
   diecast_handle handle = 0;
   Options options;  // whose words are the op's own
+  Plans plans;
 };
 
 void end(PyObject* capsule) {
-  auto* const prepared = static_cast<Prepared*>(PyCapsule_GetPointer(capsule, "diecast prepared"));
+  auto* const prepared = static_cast<Prepared*>(PyCapsule_GetPointer(capsule, nullptr));
   if (prepared->handle != 0) without_gil([&] { return diecast_close(prepared->handle); });
   delete prepared;
 }
 
-PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-  const auto& prepared =
-      *static_cast<const Prepared*>(PyCapsule_GetPointer(self, "diecast prepared"));
+[[gnu::noinline]] PyObject* run_slowly(Prepared& prepared, PyObject* const* arguments,
+                                       Py_ssize_t count, PyObject* names) {
   Call call(*prepared.op);
   if (!call.parse(arguments, count, names, &prepared.options) || !call.ready(true)) return nullptr;
   const auto launch = [&] {
@@ -30,6 +30,17 @@ PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyOb
   };
   // On the host the work is done before the call returns.
   const int code = call.place.host ? without_gil(launch) : launch();
+  if (code != diecast_ok) return raise_last();
+  prepared.plans.keep(*prepared.op, call, arguments, count, names);
+  return call.result();
+}
+
+PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  auto& prepared = *static_cast<Prepared*>(PyCapsule_GetPointer(self, nullptr));
+  PlannedCall call;
+  if (!call.take(prepared.plans, arguments, count, names))
+    return run_slowly(prepared, arguments, count, names);
+  const int code = diecast_op_run(prepared.handle, call.tensors(), &call.options(), call.stream());
   return code == diecast_ok ? call.result() : raise_last();
 }
 
@@ -56,7 +67,7 @@ PyObject* prepare(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
   auto* const prepared = new Prepared;
   prepared->op = op;
   prepared->options = call.options();
-  const Ref self(PyCapsule_New(prepared, "diecast prepared", end));
+  const Ref self(PyCapsule_New(prepared, nullptr, end));
   if (!self) return nullptr;
   const int code = without_gil([&] {
     return diecast_op_prepare(runtime, call.place.device, op->info->number, call.tensors(),

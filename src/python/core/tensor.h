@@ -57,5 +57,7 @@ struct TensorType {
   bool dispatches = false;               // FakeTensor, DTensor: it stands for a tensor of torch
 };
 TensorType type_of_tensor(PyObject* object);
+// The table alone, where it gives views and streams; else null.
+const DLExchange* quick_table_of(PyObject* object);
 
 }  // namespace diecast::python

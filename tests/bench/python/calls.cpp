@@ -66,18 +66,32 @@ Result<Library> open(const Tensor& x, const QuantizedTensor& out) {
   return library;
 }
 
-Result<double> nanoseconds(const Arguments& from, bool prepared, int calls) {
-  const auto* const shape = from.tensors[0].shape;
-  const Tensor x{from.tensors[0].data, DType::bf16, Shape{shape[0], shape[1]}};
+// What a call in C++ takes, made of tensors that were read.
+struct InCpp {
+  Tensor x;
   QuantizedTensor out;
-  out.shape = x.shape;
-  out.rowwise = {.data = from.tensors[2].data,
-                 .scale = from.tensors[3].data,
-                 .amax = static_cast<float*>(from.tensors[1].data),
-                 .data_bytes = x.rows() * x.cols() / 2,
-                 .scale_bytes = x.rows() * x.cols() / 16,
-                 .amax_count = 1};
-  static Result<Library> library = open(x, out);
+
+  explicit InCpp(const Arguments& from) {
+    const auto* const shape = from.tensors[0].shape;
+    x = {from.tensors[0].data, DType::bf16, Shape{shape[0], shape[1]}};
+    out.shape = x.shape;
+    out.rowwise = {.data = from.tensors[2].data,
+                   .scale = from.tensors[3].data,
+                   .amax = static_cast<float*>(from.tensors[1].data),
+                   .data_bytes = x.rows() * x.cols() / 2,
+                   .scale_bytes = x.rows() * x.cols() / 16,
+                   .amax_count = 1};
+  }
+};
+
+const Result<Library>& library_for(const InCpp& call) {
+  static const Result<Library> library = open(call.x, call.out);
+  return library;
+}
+
+Result<double> nanoseconds(const Arguments& from, bool prepared, int calls) {
+  const InCpp call(from);
+  const Result<Library>& library = library_for(call);
   DIECAST_CHECK(library);
   QuantizeNvfp4Options options;
   options.amax_given = true;
@@ -86,12 +100,29 @@ Result<double> nanoseconds(const Arguments& from, bool prepared, int calls) {
   const Stream stream{from.stream};
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < calls && outcome; ++i) {
-    outcome = prepared ? library->op->run(x, out, stream)
-                       : quantize_nvfp4(*library->runtime, x, out, options, stream);
+    outcome = prepared ? library->op->run(call.x, call.out, stream)
+                       : quantize_nvfp4(*library->runtime, call.x, call.out, options, stream);
   }
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
   DIECAST_CHECK(outcome);
   return took.count() / calls;
+}
+
+PyObject* raise(const Error& error) {
+  PyErr_SetString(PyExc_RuntimeError, (error.what + "; " + error.fix).c_str());
+  return nullptr;
+}
+
+// read_and_run(x, amax, data, scale): read(), and the prepared op's C++ call.
+PyObject* read_and_run(PyObject*, PyObject* const* objects, Py_ssize_t count) {
+  Arguments arguments;
+  if (!read_all(objects, count, arguments)) return nullptr;
+  const InCpp call(arguments);
+  const Result<Library>& library = library_for(call);
+  if (!library) return raise(library.error());
+  const auto outcome = library->op->run(call.x, call.out, Stream{arguments.stream});
+  if (!outcome) return raise(outcome.error());
+  Py_RETURN_NONE;
 }
 
 // in_cpp(x, amax, data, scale, prepared, calls): nanoseconds a call.
@@ -106,9 +137,7 @@ PyObject* in_cpp(PyObject*, PyObject* const* objects, Py_ssize_t count) {
   const long calls = PyLong_AsLong(objects[kTensors + 1]);
   if (PyErr_Occurred() != nullptr) return nullptr;
   const auto took = nanoseconds(arguments, prepared, static_cast<int>(calls));
-  if (took) return PyFloat_FromDouble(*took);
-  PyErr_SetString(PyExc_RuntimeError, (took.error().what + "; " + took.error().fix).c_str());
-  return nullptr;
+  return took ? PyFloat_FromDouble(*took) : raise(took.error());
 }
 
 template <class Function>
@@ -118,6 +147,7 @@ PyCFunction as_method(Function* function) {
 
 PyMethodDef methods[] = {{"read", as_method(read), METH_FASTCALL, nullptr},
                          {"in_cpp", as_method(in_cpp), METH_FASTCALL, nullptr},
+                         {"read_and_run", as_method(read_and_run), METH_FASTCALL, nullptr},
                          {}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "diecast_bench_calls",

@@ -111,6 +111,7 @@ def main():
     data, scale = diecast.quantize_nvfp4(x, amax=amax)
     names = {"x": x, "amax": amax, "data": data, "scale": scale, "out": (data, scale),
              "other": torch.empty_like(x), "add": torch.add, "read": bench.read,
+             "both": bench.read_and_run,
              "plain": diecast.quantize_nvfp4, "made": torch.ops.diecast.quantize_nvfp4.default,
              "operator": torch.ops.diecast.quantize_nvfp4.out,
              "prepared": diecast.prepare("quantize_nvfp4", x, amax=amax)}
@@ -119,6 +120,7 @@ def main():
     calls = {
         "C++, plain": False, "C++, prepared": True, "reading four tensors and the stream":
         "read(x, amax, data, scale)",
+        "reading them and the C++ prepared op, one after the other": "both(x, amax, data, scale)",
         "plain": "plain(x, amax, out=out)", "plain, outputs by name":
         "plain(x, amax, out_data=data, out_scale=scale)",
         "prepared": "prepared(x, amax, out=out)", "prepared, outputs by name":
@@ -144,6 +146,8 @@ def main():
          detail=about)
     show("a prepared call with out= above the C++ prepared op and reading its tensors",
          above("prepared", "C++, prepared", read), bound=150, detail=about)
+    show("the same above both in one call, whose reading finds the processor's cache as ours does",
+         above("prepared", "reading them and the C++ prepared op, one after the other"))
     show("torch.ops.diecast's operator against an empty define + impl op around the same call",
          statistics.median(a / b for a, b in zip(
              times["operator"],

@@ -1,0 +1,217 @@
+"""Calls that repeat are made by a plan: whatever changes from one call to the next, they do and say
+what a first call does. The GPU is the fake driver's, and the tensors are of a type that DLPack's C
+table reads, as torch's since 2.10."""
+
+import ctypes
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import diecast
+from diecast import _core
+from test_protocols import VIEW, Exchange, Tensor, capsule
+
+FAKES = Path(_core.__file__).resolve().parents[2] / "tests/fake"
+pytestmark = pytest.mark.skipif(not (FAKES / "libfake_cuda.so").exists(),
+                                reason="the fake driver is not built")
+STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32,
+                           ctypes.POINTER(ctypes.c_void_p))
+BF16, U8, E4M3, F32 = (4, 16), (1, 8), (10, 8), (2, 32)
+ROWS, COLS = 4, 64
+
+
+class Fake:
+    """A tensor of a GPU that is not there; `before_view` is called when it is read."""
+
+    def __init__(self, address, kind, *shape):
+        self.address, self.kind, self.shape, self.place = address << 20, kind, shape, (2, 0)
+        self.before_view, self.gone = lambda: None, False
+
+    def say(self, to):
+        """Fills a DLTensor; 0, or -1 where it cannot."""
+        self.before_view()
+        self.dimensions = (ctypes.c_int64 * len(self.shape))(*self.shape)
+        to.data, (to.device_type, to.device_id) = self.address, self.place
+        to.ndim, (to.code, to.bits), to.lanes = len(self.shape), self.kind, 1
+        to.shape, to.strides, to.byte_offset = self.dimensions, None, 0
+        return -1 if self.gone else 0
+
+
+TABLE = Exchange()
+TABLE.header.major, TABLE.header.minor = 1, 3
+TABLE.view_from_object = VIEW(lambda tensor, to: tensor.say(to.contents))
+CURRENT = STREAM(lambda kind, ordinal, stream: 0)
+TABLE.current_stream = ctypes.cast(CURRENT, ctypes.c_void_p)
+NAME = b"dlpack_exchange_api"  # which the capsule does not copy
+Fake.__dlpack_c_exchange_api__ = capsule(ctypes.pointer(TABLE), NAME)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fakes(tmp_path_factory):
+    """The driver and the compiler of this process are the fake ones."""
+    folder = tmp_path_factory.mktemp("nvrtc")
+    shutil.copy(FAKES / "libfake_nvrtc.so", folder / "libnvrtc.so.13")
+    (folder / "libnvrtc-builtins.so.13.0").write_text("stands for the builtins")
+    os.environ.update(DIECAST_LIBCUDA=str(FAKES / "libfake_cuda.so"), DIECAST_FAKE_CUDA_CC="90",
+                      DIECAST_NVRTC=str(folder / "libnvrtc.so.13"), DIECAST_CACHE="off")
+
+
+class Call:
+    """A call of quantize_nvfp4, plain or prepared, with tensors of its own."""
+
+    def __init__(self):
+        self.x, self.amax = Fake(1, BF16, ROWS, COLS), Fake(2, F32, 1)
+        self.data, self.scale = Fake(3, U8, ROWS, COLS // 2), Fake(4, E4M3, ROWS, COLS // 16)
+
+    def first(self, function):
+        """By a list, which no plan has."""
+        return function(self.x, self.amax, out=[self.data, self.scale])
+
+    def again(self, function):
+        """By a plan, once such a call was made."""
+        return function(self.x, self.amax, out=(self.data, self.scale))
+
+    def named(self, function):
+        """The same with outputs by name."""
+        return function(self.x, self.amax, out_data=self.data, out_scale=self.scale)
+
+
+@pytest.fixture(params=["plain", "prepared"])
+def function(request):
+    """quantize_nvfp4 after some calls of each way."""
+    call = Call()
+    made = (diecast.quantize_nvfp4 if request.param == "plain" else
+            diecast.prepare("quantize_nvfp4", call.x, call.amax))
+    for _ in range(3):
+        call.again(made), call.named(made)
+    return made
+
+
+def error_of(way, *arguments):
+    """What a call raises: its type, its text and what mends it."""
+    with pytest.raises(diecast.Error) as raised:
+        way(*arguments)
+    return type(raised.value), str(raised.value), raised.value.fix
+
+
+def test_a_call_again_returns_what_a_first_call_returns(function):
+    call = Call()
+    out = (call.data, call.scale)
+    assert function(call.x, call.amax, out=out) is out
+    assert [*call.named(function)] == [call.data, call.scale]
+    assert function(x=call.x, **{"out_scale": call.scale, "amax": call.amax,
+                                 "out_data": call.data}) == out
+    one = Fake(5, F32, 1)
+    assert [diecast.amax(call.x, out=one) for _ in range(3)] == [one] * 3
+
+
+def test_the_stream_is_that_of_each_call(function):
+    call = Call()
+    for stream, exists in [(0, True), (0, True), (3, False), (None, True), (0, True), (3, False)]:
+        def run(stream=stream):
+            return function(call.x, call.amax, stream=stream, out=(call.data, call.scale))
+        assert run() == (call.data, call.scale) if exists else "HANDLE" in error_of(run)[1]
+    with pytest.raises(diecast.Error, match="stream is no stream"):
+        function(call.x, call.amax, stream="text", out=(call.data, call.scale))
+
+
+CHANGES = {
+    "another shape": lambda call: setattr(call.x, "shape", (ROWS, 2 * COLS)),
+    "fewer rows": lambda call: setattr(call.data, "shape", (ROWS - 1, COLS // 2)),
+    "another rank": lambda call: setattr(call.data, "shape", (ROWS * COLS // 2,) * 9),
+    "a smaller storage": lambda call: setattr(call.scale, "shape", (1,)),
+    "another type": lambda call: setattr(call.x, "kind", (0, 16)),
+    "a type viewed": lambda call: setattr(call.amax, "kind", (0, 32)),
+    "no storage": lambda call: setattr(call.data, "address", 0),
+    "no alignment": lambda call: setattr(call.x, "address", call.x.address + 1),
+    "another's storage": lambda call: setattr(call.data, "address", call.x.address),
+    "another device": lambda call: setattr(call.amax, "place", (2, 1)),
+    "the processor": lambda call: setattr(call.amax, "place", (1, 0)),
+    "the processor, all": lambda call: [setattr(tensor, "place", (1, 0))
+                                        for tensor in vars(call).values()],
+    "no tensor": lambda call: setattr(call, "amax", "text"),
+    "no input": lambda call: setattr(call, "x", None),
+    "no output": lambda call: setattr(call, "scale", None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_tensor_that_changed_is_refused_as_a_first_one(function, change):
+    call = Call()
+    call.again(function), call.named(function)
+    CHANGES[change](call)
+    if change == "no output":
+        with pytest.raises((TypeError, ValueError)):
+            call.again(function)
+        return
+    refused = error_of(call.first, function)
+    assert error_of(call.again, function) == refused
+    assert error_of(call.named, function)[1] == refused[1] or change == "another shape"
+    good = Call()
+    good.again(function), good.named(function)
+
+
+def test_a_tensor_that_gives_no_view_is_refused(function):
+    call = Call()
+    call.again(function)
+    call.scale.gone = True
+    with pytest.raises(TypeError, match="DLPack gave no tensor"):
+        call.again(function)
+    call.scale.gone = False
+    call.again(function)
+
+
+def test_options_that_changed_are_read():
+    call = Call()
+    tiled = Fake(6, E4M3, 128, 4)
+    for _ in range(3):
+        call.again(diecast.quantize_nvfp4)
+        diecast.quantize_nvfp4(call.x, call.amax, layout="s128x4", out=(call.data, tiled))
+        with pytest.raises(diecast.Error, match="scale"):
+            diecast.quantize_nvfp4(call.x, call.amax, layout="s128x4", out=(call.data, call.scale))
+        with pytest.raises(diecast.Error, match="layout"):
+            diecast.quantize_nvfp4(call.x, call.amax, layout="s128", out=(call.data, tiled))
+        for bound in (256, 448):
+            diecast.quantize_nvfp4(call.x, call.amax, profile="modelopt", e4m3_bound=bound,
+                                   out=(call.data, call.scale))
+        with pytest.raises(diecast.Error, match="bound 256 is defined by"):
+            diecast.quantize_nvfp4(call.x, call.amax, profile="te", e4m3_bound=256,
+                                   out=(call.data, call.scale))
+
+
+def test_a_tensor_that_is_left_out_after_calls_with_it():
+    call, found = Call(), Fake(7, F32, 1)
+    for _ in range(3):
+        call.again(diecast.quantize_nvfp4)
+        out = (call.data, call.scale, found)
+        assert diecast.quantize_nvfp4(call.x, None, out=out) is out
+        assert diecast.quantize_nvfp4(call.x, amax=None, out=out) is out
+        with pytest.raises(diecast.Error, match="out has 2 tensors, and the call has 3 outputs"):
+            diecast.quantize_nvfp4(call.x, None, out=out[:2])
+
+
+def test_a_producer_may_make_many_other_calls(function):
+    """Calls of more kinds than are kept, while one of a kind that is kept reads its tensors."""
+    call, other = Call(), Call()
+    out = call.again(function)
+
+    def many():
+        call.amax.before_view = lambda: None
+        for mask in range(20):
+            diecast.quantize_nvfp4(other.x, other.amax, sign_mask=mask,
+                                   out=(other.data, other.scale))
+            other.again(function)
+    call.amax.before_view = many
+    again = call.again(function)
+    assert [*again] == [*out]
+
+
+def test_a_list_of_names_that_is_made_anew_is_read():
+    call = Call()
+    for names in (["amax", "out"], ["out", "amax"], ["amax", "out"]):
+        given = {name: call.amax if name == "amax" else (call.data, call.scale) for name in names}
+        assert diecast.quantize_nvfp4(call.x, **given) == (call.data, call.scale)
+    with pytest.raises(TypeError, match="nothing"):
+        diecast.quantize_nvfp4(call.x, amax=call.amax, nothing=(call.data, call.scale))
