@@ -10,20 +10,24 @@ size     cols                                            // of out
 size     depth divisible SCALE_BLOCK
 size     experts
 size     fan_out                                         // rows of out that a row of x has; 1 unless FORM is indexed
+size     global_experts                                  // that ids count, where they are mapped
 arg      x        in  IN     [ceil_div(rows, fan_out), depth]  stride  align 16
 arg      packed   in  u8     [experts, ceil_div(GATED ? 2 * cols : cols, 64) * ceil_div(depth, 64), TILE_BYTES]  align 16
 arg      factor   in  f32    [experts, GATED ? 2 : 1]    // the global scales; where GATED of gate, of what it multiplies
-arg      routing  in  i32    [FORM == indexed ? rows : FORM == contiguous ? experts + 1 : experts]
+arg      routing  in  ID     [FORM == indexed ? rows : FORM == contiguous ? experts + 1 : experts]
 arg      bias     in  IN     [experts, GATED ? 2 * cols : cols]  optional  // where GATED, all gates' of an expert first
+arg      expert_map in i32   [global_experts]  optional  // the expert of this weight for each of all, or none, as -1
 arg      out      out OUT    [rows, cols]
 arg      rows
 arg      cols
 arg      depth
 arg      experts
 arg      fan_out
+arg      global_experts
+require  FORM == indexed || !HAS_EXPERT_MAP              // ids are mapped, and nothing else
 launch   grid(ceil_div(GATED ? 2 * cols : cols, 64), experts) block(128) resident(4)
 exchange warp                                            // a warp finds the rows of its expert
-sample   rows {0, 1, 9, 40}  cols {8, 40}  depth {32, 96, 320}  experts {4}  fan_out {1}
+sample   rows {0, 1, 9, 40}  cols {8, 40}  depth {32, 96, 320}  experts {4}  fan_out {1}  global_experts {9}
 */
 #include <diecast/device/linear/linear_result.h>
 #include <diecast/device/linear/strip_sums.h>
@@ -66,7 +70,7 @@ DIECAST_KERNEL {
       {HAS_BIAS ? bias + expert * weight_rows : nullptr, nullptr, out, rows, cols, factors[0] * Tile::kFactor, ALPHA, LIMIT},
       factors};
   const i64 weight_row = strip * Tile::kSide + Tile::row_of(threadIdx.x);
-  ExpertRows<FORM, M_TILE> taken(routing, expert, experts, rows);
+  ExpertRows<FORM, M_TILE, ID, HAS_EXPERT_MAP> taken(routing, {expert_map, global_experts}, expert, experts, rows);
   while (taken.next()) {
     StripOperands<RowsOfX> of = {packed + (expert * strips + strip) * tiles * Tile::kBytes, {}, depth};
     DIECAST_UNROLL

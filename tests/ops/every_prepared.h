@@ -208,13 +208,13 @@ class EveryPrepared : public GemmByCublasLt {
       });
     };
     const PackedLinear experts{.shape = Shape{1, 64, 64}, .data = packed.data, .bytes = 2304};
-    const ExpertRouting ids{.data = static_cast<const std::int32_t*>(at_256(4 * 8))};
+    const auto* const ids = static_cast<const std::int32_t*>(at_256(4 * 8));
     const Tensor some = tensor(DType::bf16, 8, 64), out = tensor(DType::bf16, 8, 64);
     add<PreparedLinearExperts>("PreparedLinearExperts", "", {},
                                [=, factors = floats()](const auto& op) {
-                                 return op.run(some, experts, factors, ids, out, {}, {});
+                                 return op.run(some, experts, factors, {.data = ids}, out, {}, {});
                                });
-    const TopKExperts topk{ids.data, floats(), 1};
+    const TopKExperts topk{ids, floats(), 1};
     add<PreparedCombineExperts>("PreparedCombineExperts", "", {},
                                 [=](const auto& op) { return op.run(some, topk, out, {}); });
     add_rows("few rows", 8);

@@ -25,7 +25,8 @@ Request drawn(std::mt19937& random) {
     if constexpr (std::is_same_v<Field, bool>)
       field = random() % 4 == 0;
     else if constexpr (std::is_same_v<Field, DType>)
-      field = std::array{DType::bf16, DType::f16, DType::f32}[random() % 3];
+      field = name == "ID" ? std::array{DType::i32, DType::i64}[random() % 2]
+                           : std::array{DType::bf16, DType::f16, DType::f32}[random() % 3];
     else if constexpr (std::is_enum_v<Field>)
       field = static_cast<Field>(random() % 3 == 0 ? random() % words_of(Field{}).size() : 0);
     else if (name == "COLS")

@@ -34,6 +34,17 @@ def test_the_bits_of_a_loop(dtype):
     assert same_bytes(out, wanted)
 
 
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_ids_of_experts_that_a_map_brings_here(dtype):
+    x, packed, _ = layer()
+    expert_map = numpy.array([2, -1, 0, 9, 1], "i4")
+    ids = numpy.array([[2, 0], [0, 1], [4, 3], [-7, 5], [0, 0]], dtype)  # IDS, before the map
+    out, wanted = (numpy.full((TOKENS, 2, ROWS), NONE, "f4") for _ in range(2))
+    packed.linear_experts(x, FACTORS, IDS, out=wanted, **HOST)
+    packed.linear_experts(x, FACTORS, ids, expert_map=expert_map, out=out, **HOST)
+    assert same_bytes(out, wanted)
+
+
 @pytest.mark.parametrize("form, routing, owners", [
     ("contiguous", [1, 2, 2, 4], [None, 0, 2, 2, None]),
     ("contiguous", [-3, 0, 9, 9], [1, 1, 1, 1, 1]),
@@ -69,7 +80,10 @@ def test_sums_in_the_order_of_slots(cols, dtype):
 
 
 @pytest.mark.parametrize("change, options, code", [
-    ({"routing": IDS.astype("i8")}, {}, "dtype_mismatch"),
+    ({"routing": IDS.astype("u4")}, {}, "dtype_mismatch"),
+    ({"routing": numpy.zeros(4, "i8")}, {"form": "contiguous"}, "dtype_mismatch"),
+    ({"expert_map": numpy.zeros(3, "i8")}, {}, "dtype_mismatch"),
+    ({"routing": numpy.zeros(4, "i4"), "expert_map": numpy.zeros(3, "i4")}, {"form": "contiguous"}, "not_supported"),
     ({"routing": IDS[:2]}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
     ({"routing": IDS[0]}, {"form": "contiguous"}, "shape_mismatch"),
     ({"routing": IDS}, {"form": "masked"}, "shape_mismatch"),

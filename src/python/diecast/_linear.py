@@ -34,11 +34,13 @@ class PackedLinear:
         diecast.linear gives, whose options are activation, split, dtype, out, device, stream, runtime."""
         return self._ops.linear(x, self.data, factor, bias, residual, **self._options(), **options)
 
-    def linear_experts(self, x, factor, routing, bias=None, **options):
+    def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):
         """The same of several weights, one an expert: each row of x with the weight of its expert, as routing
-        says, i32 ids [.., k], offsets [experts + 1] or counts [experts]: what diecast.linear_experts gives,
-        whose options are form, activation, split, dtype, out, device, stream, runtime."""
-        return self._ops.linear_experts(x, self.data, factor, routing, bias, **self._several(), **options)
+        says, ids [.., k] of i32 or i64, i32 offsets [experts + 1] or counts [experts]. Of ids expert_map, i32,
+        may say which weight each is, or none, as -1. It is what diecast.linear_experts gives, whose options are
+        form, activation, split, dtype, out, device, stream, runtime."""
+        return self._ops.linear_experts(x, self.data, factor, routing, bias, expert_map, **self._several(),
+                                        **options)
 
     def description(self):
         """All but the bytes, as words and numbers that __init__ takes."""

@@ -248,6 +248,7 @@ def linear_experts(
     factor: ArrayLike,
     routing: ArrayLike,
     bias: ArrayLike | None = ...,
+    expert_map: ArrayLike | None = ...,
     *,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,

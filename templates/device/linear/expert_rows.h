@@ -1,10 +1,13 @@
 // The rows of out that one expert makes, some at a time, in their order. What a caller hands over says which they are:
-//   indexed     routing [rows]: the expert of each row. One that is no expert of this weight, as -1, has no rows
+//   indexed     routing [rows]: the expert of each row. One that is no expert of this weight, as -1, has no rows. With a map ids are
+//               those of all experts, and the map has the weight's expert of each, or none, as -1
 //   contiguous  routing [experts + 1]: the rows of expert e are those from routing[e] up to routing[e + 1]
 //   masked      routing [experts]: each expert has rows / experts rows, the first routing[e] of which count
-// Nothing is read or written through what routing holds: ids are compared, offsets and counts bounded.
+// Nothing of x or out is touched through what routing holds: ids and what a map gives are compared, offsets and counts bounded.
 /* diecast
 option enum FORM {indexed, contiguous, masked}       // how rows belong to experts
+option type ID   {i32, i64} = i32                    // of what routing holds; offsets and counts are i32
+require FORM == indexed || ID == i32                 // offsets and counts are i32
 */
 #pragma once
 
@@ -13,11 +16,24 @@ option enum FORM {indexed, contiguous, masked}       // how rows belong to exper
 
 namespace diecast {
 
+// The weight's expert that an id names; one that it has not for ids of none.
+template <bool Mapped>
+struct ExpertMap {
+  const i32* local;  // [experts]
+  i64 experts;
+
+  DIECAST_DEVICE i64 expert(i64 id) const {
+    if constexpr (Mapped) return id >= 0 && id < experts ? local[id] : -1;
+    return id;
+  }
+};
+
 // Of a warp: all its lanes call next() and row(). `Tile`: at most so many rows at a time, up to 32.
-template <int Form, int Tile>
+template <int Form, int Tile, class Id, bool Mapped>
 class ExpertRows {
  public:
-  DIECAST_DEVICE ExpertRows(const i32* routing, i64 expert, i64 experts, i64 rows) : routing_(routing), expert_(expert) {
+  DIECAST_DEVICE ExpertRows(const Id* routing, const ExpertMap<Mapped>& map, i64 expert, i64 experts, i64 rows)
+      : routing_(routing), map_(map), expert_(expert) {
     if constexpr (Form == FORM_indexed) {
       end_ = rows;
     } else if constexpr (Form == FORM_contiguous) {
@@ -53,7 +69,7 @@ class ExpertRows {
     for (count_ = 0; count_ < Tile;) {
       if (of_expert_ == 0) {
         if (first_ >= end_) return;
-        const bool is = first_ + lane < end_ && routing_[first_ + lane] == expert_;
+        const bool is = first_ + lane < end_ && map_.expert(routing_[first_ + lane]) == expert_;
         of_expert_ = __ballot_sync(~0u, is), first_ += 32;
         continue;
       }
@@ -62,7 +78,8 @@ class ExpertRows {
     }
   }
 
-  const i32* routing_;
+  const Id* routing_;
+  ExpertMap<Mapped> map_;
   i64 expert_, first_ = 0, end_ = 0, mine_ = 0;
   u32 of_expert_ = 0;
   i32 count_ = 0;

@@ -82,6 +82,22 @@ TEST_F(LinearExpertsOnHost, ARowIsTheDenseRowOfItsExpert) {
   expect_rows({RoutingForm::masked, counts}, {0, -1, -1, -1, 2, 2});
 }
 
+TEST_F(LinearExpertsOnHost, IdsOf64BitsAreTakenWhole) {
+  constexpr std::int64_t kHigh = std::int64_t{1} << 32;
+  const std::int64_t ids[kRows] = {2, kHigh, 0, kHigh + 2, -kHigh, 1};
+  expect_rows({RoutingForm::indexed, ids, DType::i64}, {2, -1, 0, -1, -1, 1});
+}
+
+TEST_F(LinearExpertsOnHost, AMapSaysWhichExpertsAreHere) {
+  const std::int32_t map[] = {-1, 2, 0, kExperts, -1, 1};
+  const std::int32_t ids[2 * kRows] = {1, 2, 5, 0, 3, 4, 6, -1, INT32_MIN, INT32_MAX, 1, 1};
+  const std::vector<std::int64_t> owner = {2, 0, 1, -1, -1, -1, -1, -1, -1, -1, 2, 2};
+  expect_rows({RoutingForm::indexed, ids, DType::i32, {map, 6}}, owner);
+  const std::vector<std::int64_t> wide(std::begin(ids), std::end(ids));
+  expect_rows({RoutingForm::indexed, wide.data(), DType::i64, {map, 6}}, owner);
+  expect_rows({RoutingForm::indexed, ids, DType::i32, {map, 0}}, std::vector(12, std::int64_t{-1}));
+}
+
 TEST_F(LinearExpertsOnHost, RefusesWhatDoesNotFit) {
   const std::int32_t ids[kRows] = {};
   HostMatrix out(DType::f32, kRows, kCols / 2), short_out(DType::f32, kRows - 1, kCols / 2);
@@ -104,7 +120,15 @@ TEST_F(LinearExpertsOnHost, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(experts(), by_id, counted, out.view()), ErrorCode::not_supported);
   EXPECT_EQ(refused(experts(), {RoutingForm::masked, ids}, five, out.view()),
             ErrorCode::shape_mismatch);
-  EXPECT_EQ(refused(experts(), {static_cast<RoutingForm>(9), ids}, x_.view(), out.view()),
+  const auto routing_refused = [&](const ExpertRouting& routing) {
+    return refused(experts(), routing, x_.view(), out.view());
+  };
+  EXPECT_EQ(routing_refused({static_cast<RoutingForm>(9), ids}), ErrorCode::value_not_allowed);
+  EXPECT_EQ(routing_refused({RoutingForm::indexed, ids, DType::u8}), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(routing_refused({RoutingForm::masked, ids, DType::i64}), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(routing_refused({RoutingForm::masked, ids, DType::i32, {ids, 4}}),
+            ErrorCode::not_supported);
+  EXPECT_EQ(routing_refused({RoutingForm::indexed, ids, DType::i32, {ids, -1}}),
             ErrorCode::value_not_allowed);
   const auto prepared = PreparedLinearExperts::prepare(*runtime_, device_, {}).value();
   EXPECT_EQ(

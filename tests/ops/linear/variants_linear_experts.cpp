@@ -15,6 +15,7 @@ constexpr std::int64_t kExperts = 4, kNobody = -1;
 struct Routed {
   std::vector<std::int32_t> routing;
   std::vector<std::int64_t> owner;
+  std::vector<std::int32_t> map{};  // of what routing holds, where ids are mapped
 };
 
 // Expert 2 has no rows, expert 1 has most.
@@ -29,6 +30,33 @@ Routed indexed(std::int64_t rows, std::mt19937_64& random) {
     out.routing.push_back(kIds[random() % std::size(kIds)]);
     const bool is = out.routing.back() >= 0 && out.routing.back() < kExperts;
     out.owner.push_back(is ? out.routing.back() : kNobody);
+  }
+  return out;
+}
+
+// The same rows by the ids of nine experts, of which the weight has four and a damaged map names
+// others. Two experts may be one of the weight's.
+void map_ids(Routed& routed, std::mt19937_64& random) {
+  constexpr std::int32_t kMap[] = {3, -1, 1, 0, kExperts, 1, 2, INT32_MIN, INT32_MAX};
+  constexpr std::int32_t kNowhere[] = {-1, 1, 4, 7, 8, 9, INT32_MIN, INT32_MAX};
+  routed.map.assign(std::begin(kMap), std::end(kMap));
+  for (std::size_t row = 0; row < routed.owner.size(); ++row) {
+    const std::int64_t owner = routed.owner[row];
+    const std::int32_t names[] = {3, random() % 2 != 0 ? 2 : 5, 6, 0};
+    routed.routing[row] =
+        owner != kNobody ? names[owner] : kNowhere[random() % std::size(kNowhere)];
+  }
+}
+
+// Ids as a launch takes them. Those of 64 bits differ from an expert's in their upper half alone
+// where they name none.
+std::vector<std::uint8_t> routing_bytes(const Routed& routed, DType type) {
+  std::vector<std::uint8_t> out;
+  for (std::size_t i = 0; i < routed.routing.size(); ++i) {
+    std::int64_t id = routed.routing[i];
+    if (type == DType::i64 && routed.owner[i] == kNobody) id = (std::int64_t{1} << 32) + i % 4;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&id);  // the low half first
+    out.insert(out.end(), bytes, bytes + dtype_bits(type) / 8);
   }
   return out;
 }
@@ -128,6 +156,7 @@ Experts drawn_experts(const Specialization& s, const Case& one) {
   out.routed = form == "indexed"      ? indexed(one.rows, random)
                : form == "contiguous" ? contiguous(one.rows, one.seed)
                                       : masked(ceil_div(one.rows, kExperts) * kExperts, one.seed);
+  if (flag(s, "HAS_EXPERT_MAP")) map_ids(out.routed, random);
   constexpr std::int64_t kDepths[] = {32, 320, 96, 160};
   out.depth = kDepths[one.seed % 4], out.host = s.target().is_host();
   reference::Linear plain;
@@ -149,7 +178,11 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
   const DeviceBuffer x(device, of.x.data(), of.x.size());
   const DeviceBuffer tiles(device, of.tiles.data(), of.tiles.size());
   const DeviceBuffer factors(device, of.factors.data(), of.factors.size() * 4);
-  const DeviceBuffer routing(device, of.routed.routing.data(), of.routed.routing.size() * 4);
+  const DType id = dtype_of(s, "ID");
+  const std::vector<std::uint8_t> ids = routing_bytes(of.routed, id);
+  const DeviceBuffer routing(device, ids.data(), ids.size());
+  const std::vector<std::int32_t>& map = of.routed.map;
+  const DeviceBuffer of_map(device, map.data(), map.size() * 4);
   const DeviceBuffer bias(device, of.bias.data(), of.bias.size());
   const std::int64_t elements = of.rows() * one.cols;
   const DeviceBuffer out(device, static_cast<std::size_t>(elements * dtype_bits(of.out) / 8));
@@ -157,14 +190,16 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
       .x = {of.in, x.data_pointer(), of.depth},
       .packed = tiles.data_pointer(),
       .factor = factors.data_pointer(),
-      .routing = routing.data_pointer(),
+      .routing = {id, routing.data_pointer()},
       .bias = {of.in, flag(s, "HAS_BIAS") ? bias.data_pointer() : nullptr},
+      .expert_map = map.empty() ? nullptr : of_map.data_pointer(),
       .out = {of.out, out.data_pointer()},
       .rows = of.rows(),
       .cols = one.cols,
       .depth = of.depth,
       .experts = kExperts,
-      .fan_out = of.fan_out};
+      .fan_out = of.fan_out,
+      .global_experts = static_cast<std::int64_t>(map.size())};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";

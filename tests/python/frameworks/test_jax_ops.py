@@ -54,6 +54,7 @@ def calls():
     yield "linear", [x, packed, one], weight
     ids, shares = numpy.zeros((32, 2), "i4"), numpy.full((32, 2), 0.3, "f4")
     yield "linear_experts", [x, packed, one, ids], {**weight, "weights": 1}
+    yield "linear_experts", [x, packed, one, ids, None, ids[0]], {**weight, "weights": 1}
     yield "combine_experts", [matrix(64, 16), ids, shares], {"experts": 1}
 
 

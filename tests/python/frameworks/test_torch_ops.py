@@ -81,6 +81,7 @@ def calls():
         **weight, "activation": "relu2", "split": 1, "dtype": "f32"}
     ids = torch.zeros(8, 2, dtype=torch.int32)
     yield "linear_experts", (half, packed, one, ids), {**weight, "weights": 1}
+    yield "linear_experts", (half, packed, one, ids.long(), None, ids[0]), {**weight, "weights": 1}
     yield "combine_experts", (matrix(16, 64), ids, torch.full((8, 2), 0.3)), {"experts": 1}
 
 

@@ -41,6 +41,24 @@ struct BoundLinearExperts : line::linear_experts {
            : v.routing.form == RoutingForm::contiguous ? experts + 1
                                                        : experts;
   }
+  // Of i32, or of i64 as ids may be: which of the two a form takes is checked with the call.
+  static Result<void> read_routing(ExpertRouting& to, const diecast_tensor* tensor,
+                                   std::int64_t count) {
+    const TensorName name{kName, "routing"};
+    if (tensor != nullptr && dtype_of(*tensor) == DType::i64) {
+      to.type = DType::i64;
+      DIECAST_TRY(to.data, integers_of(tensor, count, name));
+    } else {
+      DIECAST_TRY(to.data, indices_of(tensor, count, name));
+    }
+    return {};
+  }
+  static Result<void> read_map(ExpertMap& to, const diecast_tensor* tensor) {
+    if (tensor == nullptr) return {};
+    to.experts = elements_of(*tensor);
+    DIECAST_TRY(to.local, indices_of(tensor, to.experts, {kName, "expert_map"}));
+    return {};
+  }
   static Result<Views> views(const Tensors& t, const Options& o) {
     Views v;
     DIECAST_TRY(v.weight, read_weight(o));
@@ -52,7 +70,8 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_TRY(v.factors,
                 floats_of(t.factor, capped_product(o.weights, of_each), {kName, "factor"}));
     DIECAST_TRY(v.routing.form, read_word<RoutingForm>(o.form, kName, "form"));
-    DIECAST_TRY(v.routing.data, indices_of(t.routing, indices(v), {kName, "routing"}));
+    DIECAST_CHECK(read_routing(v.routing, t.routing, indices(v)));
+    DIECAST_CHECK(read_map(v.routing.map, t.expert_map));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);
@@ -64,7 +83,8 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
     DIECAST_TRY(const auto activation, read_word<Activation>(o.activation, kName, "activation"));
     DIECAST_TRY(const auto form, read_word<RoutingForm>(o.form, kName, "form"));
-    DIECAST_CHECK(indices_of(t.routing, 0, {kName, "routing"}));
+    ExpertRouting routing;
+    DIECAST_CHECK(read_routing(routing, t.routing, 0));
     const std::int64_t cols = linear_columns(weight, activation);
     out.add("out", *parse_dtype(word(type)),
             form == RoutingForm::indexed ? rows_for(*t.routing, cols) : with_last(x.shape, cols));
@@ -84,7 +104,8 @@ struct BoundLinearExperts : line::linear_experts {
   }
   static void addresses(Views& v, auto&& visit) {
     each_address(v.x, visit), each_address(v.out, visit);
-    visit(v.weight.data), visit(v.factors), visit(v.routing.data);
+    visit(v.weight.data), visit(v.factors);
+    visit(v.routing.data), visit(v.routing.map.local);
     if (v.options.bias) each_address(*v.options.bias, visit);
   }
 };

@@ -41,19 +41,22 @@
   COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")               \
   WORD(dtype, FloatType, "of the output, where it is left out")
 
-#define DIECAST_LINEAR_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                                   \
-  TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")             \
-  TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: a weight an expert")               \
-  TENSOR(factor, INPUT, "f32 [experts], of gate and up [experts, 2]: the global scales")          \
-  TENSOR(routing, INPUT, "i32: ids [.., k] of x's rows, offsets [experts + 1], counts [experts]") \
-  TENSOR(bias, OPTIONAL_INPUT, "[experts, N] of x's type: all of gate before all of up")          \
-  TENSOR(out, OUTPUT,                                                                             \
-         "as of linear: by ids [.., k, N], else x's rows; those of no expert are kept")           \
-  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                      \
-  COUNT(weights, 0, "experts, to be given")                                                       \
-  WORD(form, RoutingForm, "what routing holds: ids, offsets or counts")                           \
-  WORD(activation, Activation, "of the sums under factor and bias")                               \
-  COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                           \
+#define DIECAST_LINEAR_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                                 \
+  TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")           \
+  TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: a weight an expert")             \
+  TENSOR(factor, INPUT, "f32 [experts], of gate and up [experts, 2]: the global scales")        \
+  TENSOR(routing, INPUT,                                                                        \
+         "i32 or i64 ids [.., k] of x's rows, i32 offsets [experts + 1], i32 counts [experts]") \
+  TENSOR(bias, OPTIONAL_INPUT, "[experts, N] of x's type: all of gate before all of up")        \
+  TENSOR(expert_map, OPTIONAL_INPUT,                                                            \
+         "i32, of each expert that ids count which one of packed it is, -1: none")              \
+  TENSOR(out, OUTPUT,                                                                           \
+         "as of linear: by ids [.., k, N], else x's rows; those of no expert are kept")         \
+  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                    \
+  COUNT(weights, 0, "experts, to be given")                                                     \
+  WORD(form, RoutingForm, "what routing holds: ids, offsets or counts")                         \
+  WORD(activation, Activation, "of the sums under factor and bias")                             \
+  COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                         \
   WORD(dtype, FloatType, "of the output, where it is left out")
 
 #define DIECAST_COMBINE_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                           \

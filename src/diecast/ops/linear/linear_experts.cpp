@@ -14,11 +14,33 @@ std::int64_t fan_out(const Tensor& x, const Tensor& out, RoutingForm form) {
   return form == RoutingForm::indexed && x.rows() > 0 ? out.rows() / x.rows() : 1;
 }
 
+// What ids alone may have.
+Result<void> check_ids(const ExpertRouting& routing) {
+  const bool by_id = routing.form == RoutingForm::indexed;
+  if (routing.type != DType::i32 && !(by_id && routing.type == DType::i64)) {
+    return Error{
+        ErrorCode::dtype_mismatch,
+        cat(kExpertsOp, ": routing is ", dtype_name(routing.type), ", form ", word(routing.form)),
+        by_id ? "give ids as i32 or i64" : "give offsets and counts as i32"};
+  }
+  if (routing.map.local == nullptr) return {};
+  if (!by_id) {
+    return Error{ErrorCode::not_supported,
+                 cat(kExpertsOp, ": a map of experts with form ", word(routing.form)),
+                 "map ids, or give offsets or counts of the weight's own experts"};
+  }
+  if (routing.map.experts >= 0) return {};
+  return Error{ErrorCode::value_not_allowed,
+               cat(kExpertsOp, ": the map has ", routing.map.experts, " experts"),
+               "give the number of experts that ids count"};
+}
+
 Result<void> check_routing(const ExpertRouting& routing, const Tensor& x, std::int64_t experts) {
   if (!is_value(routing.form)) {
     return Error{ErrorCode::value_not_allowed, cat(kExpertsOp, ": form is none that there is"),
                  "give a value of RoutingForm"};
   }
+  DIECAST_CHECK(check_ids(routing));
   if (routing.form == RoutingForm::masked && experts > 0 && x.rows() % experts != 0) {
     return Error{
         ErrorCode::shape_mismatch,
@@ -60,7 +82,9 @@ LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinea
           .activation = options.activation,
           .form = routing.form,
           .split = options.split != 0 ? options.split : linear_split(weight.rows(), weight.cols()),
-          .bias = options.bias.has_value()};
+          .id = routing.type,
+          .bias = options.bias.has_value(),
+          .expert_map = routing.map.local != nullptr};
 }
 
 KernelWanted LinearExpertsRequest::kernel(const DeviceProperties& device) const {
@@ -80,14 +104,16 @@ Result<void> PreparedLinearExperts::run(const Tensor& x, const PackedLinear& wei
   return launch(args::LinearExperts{.x = tensor_argument(x),
                                     .packed = weight.data,
                                     .factor = factors,
-                                    .routing = routing.data,
+                                    .routing = {routing.type, routing.data},
                                     .bias = optional_argument(options.bias, x.dtype),
+                                    .expert_map = routing.map.local,
                                     .out = tensor_argument(out),
                                     .rows = out.rows(),
                                     .cols = out.cols(),
                                     .depth = x.cols(),
                                     .experts = weight.weights(),
-                                    .fan_out = fan_out(x, out, routing.form)},
+                                    .fan_out = fan_out(x, out, routing.form),
+                                    .global_experts = routing.map.experts},
                 stream);
 }
 

@@ -18,7 +18,7 @@
 namespace diecast {
 
 // How rows of out belong to experts.
-//   indexed     by the router's ids: i32 [rows of out], and x may have a row for several of them
+//   indexed     by the router's ids: [rows of out], and x may have a row for several of them
 //   contiguous  the rows of an expert one behind another: i32 [experts + 1] offsets
 //   masked      as many rows for each expert, of which the first count: i32 [experts] counts
 enum class RoutingForm : std::uint8_t { indexed, contiguous, masked };
@@ -26,12 +26,20 @@ constexpr auto words_of(RoutingForm) {
   return std::to_array<std::string_view>({"indexed", "contiguous", "masked"});
 }
 
+// Which expert of the weight each of all experts is, as where every rank has some of a layer's.
+struct ExpertMap {
+  const std::int32_t* local = nullptr;  // [experts], -1: not here; null: ids are the weight's own
+  std::int64_t experts = 0;             // that ids count
+};
+
 // In device memory, read by the launch. An id that is none of 0 to experts - 1, as -1, leaves its
-// row of out as it is. Offsets and counts are bounded by the rows there are, and rows that they do
-// not name are neither read nor written.
+// row of out as it is, and so does one that the map gives none. Offsets and counts are bounded by
+// the rows there are, and rows that they do not name are neither read nor written.
 struct ExpertRouting {
   RoutingForm form = RoutingForm::indexed;
-  const std::int32_t* data = nullptr;
+  const void* data = nullptr;
+  DType type = DType::i32;  // of data; ids may be i64
+  ExpertMap map{};          // of ids
 };
 
 struct LinearExpertsOptions {
@@ -46,8 +54,9 @@ struct LinearExpertsOptions {
 // [experts]; of gated activations [experts, 2], gate's and up's. out: dense, bf16, f16 or f32, of
 // as many rows as x; indexed: [M * k, N], whose row r is of row r / k of x. Errors: those of
 // PackedLinear::check; dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
-// (one weight alone, rows of out apart, rows counted on the device), invalid_argument (a weight
-// that is not gated as the activation wants), value_not_allowed, those of preparing.
+// (one weight alone, rows of out apart, rows counted on the device, a map of offsets or counts),
+// invalid_argument (a weight that is not gated as the activation wants), value_not_allowed, those
+// of preparing.
 Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
                             const float* factors, const ExpertRouting& routing, const Tensor& out,
                             const LinearExpertsOptions& options = {}, Stream stream = {});
@@ -59,13 +68,14 @@ struct LinearExpertsRequest {
   Activation activation = Activation::none;
   RoutingForm form = RoutingForm::indexed;
   std::int32_t split = 1;
-  bool bias = false;
+  DType id = DType::i32;
+  bool bias = false, expert_map = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("IN", self.in), as("OUT", self.out), as("FORMAT", self.format);
     as("ACTIVATION", self.activation), as("FORM", self.form), as("SPLIT", self.split);
-    as("HAS_BIAS", self.bias);
+    as("ID", self.id), as("HAS_BIAS", self.bias), as("HAS_EXPERT_MAP", self.expert_map);
   }
   // What these operands ask for.
   static LinearExpertsRequest of(const Tensor& x, const PackedLinear& weight,

@@ -297,6 +297,7 @@ def linear_experts(
     factor: Tensor,
     routing: Tensor,
     bias: Tensor | None = ...,
+    expert_map: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
     format: Literal["nvfp4", "mxfp4"] = ...,
