@@ -181,6 +181,21 @@ TEST_F(BenchGpu, MultipliesByCuBlasLtToo) {
   EXPECT_TRUE(with.ends_with(" us; cuBLASLt 13.1.0 (" + library + ")")) << with;
 }
 
+TEST_F(BenchGpu, MeasuresALayerOfExpertsByIdAndByOffset) {
+  const json all = figures({"linear", "--shape", "64x128"});
+  const std::string layer = "linear_experts, 2 of 8, 128 to 64 gated, M = ";
+  std::vector<std::string> what;
+  for (const json& figure : all) what.push_back(figure.at("what"));
+  EXPECT_EQ(what,
+            (std::vector<std::string>{layer + "1 by id", layer + "16 by id", layer + "64 by id",
+                                      layer + "1024 by offset", layer + "4096 by offset"}));
+  // 2 of 8 experts of 128 x 128, 9216 bytes each, one row of x, two of out, two ids; all 8 experts,
+  // 8192 rows of x and of out, offsets.
+  const auto detail = [&](std::size_t of) { return all.at(of).at("detail").get<std::string>(); };
+  EXPECT_NE(detail(0).find(" us, 0.0 MB at "), std::string::npos) << detail(0);
+  EXPECT_NE(detail(4).find(" us, 3.2 MB at "), std::string::npos) << detail(4);
+}
+
 TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {
   bench_.set("DIECAST_FAKE_CUDA_FAIL", "cuGraphInstantiateWithFlags=2");
   const auto run = bench_({"small", "--shape", "8x2048"});

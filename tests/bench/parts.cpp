@@ -90,6 +90,7 @@ std::vector<Part> parts(const BenchOptions& given) {
     return shapes.empty() ? bench_inputs(runtime, large, odd_shapes())
                           : bench_inputs(runtime, shapes, shapes);
   };
+  const auto linear = on(bench_linear, {});
   const auto plot = on(
       [file = given.plot](Runtime& runtime, const std::vector<BenchShape>& shapes) {
         return bench_plot(runtime, shapes, file);
@@ -108,6 +109,7 @@ std::vector<Part> parts(const BenchOptions& given) {
                         {"inputs", inputs},
                         {"specialization", special},
                         {"gemm", bench_gemm},
+                        {"linear", linear},
                         {"launch", bench_launch},
                         {"weights", bench_weights},
                         {"options", options, true},
@@ -124,7 +126,9 @@ std::vector<std::string> part_names(bool by_name_alone) {
   return names;
 }
 
-std::vector<std::string> parts_of_shapes() { return {"gpu", "small", "inputs", "specialization"}; }
+std::vector<std::string> parts_of_shapes() {
+  return {"gpu", "small", "inputs", "specialization", "linear"};
+}
 
 // What no part that is measured takes would be ignored.
 Result<void> check_used(const BenchOptions& given) {

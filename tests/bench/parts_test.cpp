@@ -90,7 +90,7 @@ TEST(Bench, WrongWordsAreErrorsWithAFix) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"cpu"},
        "part: cpu not in "
-       "{compile,cache,warm,host,checkpoint,gpu,small,inputs,specialization,gemm,launch,"
+       "{compile,cache,warm,host,checkpoint,gpu,small,inputs,specialization,gemm,linear,launch,"
        "weights,options,python}" +
            takes},
       {{"gpu", "--shap", "16x64"},
@@ -99,7 +99,7 @@ TEST(Bench, WrongWordsAreErrorsWithAFix) {
        "`diecast-bench`: --plot was given an empty value\n"
        "  fix: give a value, or leave --plot out (a variable of a script may be empty)\n"},
       {{"host", "--shape", "16x64"},
-       "--shape changes nothing of host" + leave + "gpu, small, inputs, specialization\n"},
+       "--shape changes nothing of host" + leave + "gpu, small, inputs, specialization, linear\n"},
       {{"gpu", "--on", "host"}, "--on changes nothing of gpu" + leave + "options\n"},
       {{"--template", "amax"},
        "--template changes nothing of what is measured" + leave + "options\n"},

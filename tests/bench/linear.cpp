@@ -1,0 +1,217 @@
+// Layers of experts on a GPU: linear_experts of NVFP4 weights and bf16 rows, by ids for few tokens
+// and by offsets for many, in CUDA graphs whose calls take other weights in turn. Each beside the
+// bytes that it must read and write, at the rate of a device-to-device copy in the same run.
+#include <diecast/base/text.h>
+#include <diecast/ops/linear/linear_experts.h>
+#include <diecast/ops/linear/pack_linear.h>
+#include <diecast/tool/console.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "bench/bench.h"
+#include "bench/device.h"
+#include "bench/graph.h"
+
+namespace diecast::tool {
+namespace {
+
+constexpr std::int64_t kTokens[] = {1, 16, 64, 1024, 4096};
+constexpr std::int64_t kMostById = 64;  // tokens; of more the rows of an expert are together
+constexpr std::int64_t kRotated = 300'000'000;  // bytes of weights that calls go through
+constexpr int kFewCalls = 48, kManyCalls = 4;   // of a graph
+
+struct ExpertLayer {
+  std::int64_t experts, topk, cols, depth;  // columns of out, of x
+  bool gated = false;   // gate and up of a token's row; else the second product, a row a slot
+  double at_least = 0;  // percent of a copy's rate, by id
+
+  Shape weight(std::int64_t count) const { return {count, gated ? 2 * cols : cols, depth}; }
+  Activation activation() const { return gated ? Activation::silu_and_mul : Activation::none; }
+};
+
+constexpr ExpertLayer kLayers[] = {{128, 8, 768, 2048, true},
+                                   {128, 8, 2048, 768},
+                                   {8, 2, 14336, 4096, true},
+                                   {8, 2, 4096, 14336},
+                                   {256, 8, 7168, 2048, false, 75}};
+
+// All experts' weights, so many times that no cache holds them. They are one drawn weight again and
+// again: what a launch takes depends on where bytes lie.
+struct ExpertWeights {
+  DeviceMemory memory = {};
+  PackedLinear first = {};  // the first set
+  std::int64_t sets = 0;
+
+  PackedLinear set(std::int64_t which) const {
+    PackedLinear out = first;
+    out.data = static_cast<std::uint8_t*>(out.data) + which * first.bytes;
+    return out;
+  }
+};
+
+// A drawn stretch, repeated: drawing every byte would take longer than the measurement.
+std::vector<std::uint8_t> drawn_bytes(std::int64_t count, std::uint32_t least, std::uint32_t most) {
+  constexpr std::size_t kStretch = 1 << 20;
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(count));
+  std::mt19937 random(1);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = i < kStretch ? static_cast<std::uint8_t>(least + (random() >> 8) % (most - least + 1))
+                          : out[i - kStretch];
+  return out;
+}
+
+// One expert's weight, packed to where `to` says.
+Result<void> pack_one(Runtime& runtime, const std::shared_ptr<Device>& device,
+                      const PackedLinear& to) {
+  const std::int64_t elements = to.rows() * to.cols();
+  const auto codes = drawn_bytes(elements / 2, 0, 255);
+  const auto scales = drawn_bytes(elements / 16, 0x28, 0x48);  // 0.25 to 4
+  DIECAST_TRY(const DeviceMemory of_codes, DeviceMemory::copy_of(device, codes, {}));
+  DIECAST_TRY(const DeviceMemory of_scales, DeviceMemory::copy_of(device, scales, {}));
+  const LinearWeight one{to.format, to.shape, of_codes.data(), of_scales.data()};
+  DIECAST_CHECK(pack_linear(runtime, one, to, {.device = device}));
+  return device->synchronize({});
+}
+
+Result<ExpertWeights> expert_weights(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                     const ExpertLayer& layer) {
+  PackedLinear one{.gated = layer.gated ? Gated::halves : Gated::none, .shape = layer.weight(1)};
+  DIECAST_TRY(one.bytes, PackedLinear::bytes_for(one.format, one.shape));
+  ExpertWeights out{.first = one};
+  out.first.shape = layer.weight(layer.experts), out.first.bytes *= layer.experts;
+  out.sets = std::min<std::int64_t>(1 + kRotated / out.first.bytes, kFewCalls);
+  DIECAST_TRY(out.memory,
+              DeviceMemory::allocate(device, static_cast<std::size_t>(out.sets * out.first.bytes)));
+  one.data = out.first.data = out.memory.data();
+  DIECAST_CHECK(pack_one(runtime, device, one));
+  for (std::int64_t i = 1; i < out.sets * layer.experts; ++i)
+    DIECAST_CHECK(device->copy_on_device(static_cast<std::uint8_t*>(one.data) + i * one.bytes,
+                                         one.data, static_cast<std::size_t>(one.bytes), {}));
+  DIECAST_CHECK(device->synchronize({}));
+  return out;
+}
+
+// Experts dealt to slots as cards are, so that all have as many rows, a token's are different, and
+// calls of few tokens take others one after another.
+std::vector<std::int32_t> dealt_ids(const ExpertLayer& layer, std::int64_t slots) {
+  std::vector<std::int32_t> deck(static_cast<std::size_t>(layer.experts)), out;
+  std::iota(deck.begin(), deck.end(), 0);
+  std::shuffle(deck.begin(), deck.end(), std::mt19937(1));
+  for (std::int64_t i = 0; i < slots; ++i)
+    out.push_back(deck[static_cast<std::size_t>(i % layer.experts)]);
+  return out;
+}
+
+std::vector<std::int32_t> even_offsets(const ExpertLayer& layer, std::int64_t slots) {
+  std::vector<std::int32_t> out;
+  for (std::int64_t expert = 0; expert <= layer.experts; ++expert)
+    out.push_back(static_cast<std::int32_t>(slots * expert / layer.experts));
+  return out;
+}
+
+// A layer's calls with so many tokens.
+struct ExpertCalls {
+  const ExpertLayer& layer;
+  const ExpertWeights& weights;
+  std::int64_t tokens;
+  BenchMatrix x = {}, out = {};
+  DeviceMemory factors = {}, routing = {};
+
+  bool by_id() const { return tokens <= kMostById; }
+  int count() const { return by_id() ? kFewCalls : kManyCalls; }
+  std::int64_t slots() const { return tokens * layer.topk; }
+  std::int64_t x_rows() const { return by_id() && layer.gated ? tokens : slots(); }
+  ExpertRouting routing_of(int call) const {
+    const auto* const data = static_cast<const std::int32_t*>(routing.data());
+    if (by_id()) return {RoutingForm::indexed, data + call * slots()};
+    return {RoutingForm::contiguous, data};
+  }
+  // What a call must read and write.
+  double bytes() const {
+    const std::int64_t weights_read = std::min(layer.experts, slots());
+    const std::int64_t indices = by_id() ? slots() : layer.experts + 1;
+    return static_cast<double>(weights.first.bytes / layer.experts * weights_read +
+                               2 * (x_rows() * layer.depth + slots() * layer.cols) + 4 * indices);
+  }
+  double operations() const {
+    return 2.0 * static_cast<double>(slots() * layer.weight(1).dims[1] * layer.depth);
+  }
+  std::string text() const {
+    return cat("linear_experts, ", layer.topk, " of ", layer.experts, ", ", layer.depth, " to ",
+               layer.cols, layer.gated ? " gated, M = " : ", M = ", tokens,
+               by_id() ? " by id" : " by offset");
+  }
+};
+
+Result<ExpertCalls> expert_calls(const std::shared_ptr<Device>& device, const ExpertLayer& layer,
+                                 const ExpertWeights& weights, std::int64_t tokens) {
+  ExpertCalls of{.layer = layer, .weights = weights, .tokens = tokens};
+  DIECAST_TRY(of.x, bench_matrix(device, of.x_rows(), layer.depth, false, 1));
+  DIECAST_TRY(of.out, bench_matrix(device, of.slots(), layer.cols, false, 2));
+  const std::vector<float> factors(static_cast<std::size_t>(2 * layer.experts), 0x1p-6f);
+  const auto routing =
+      of.by_id() ? dealt_ids(layer, of.slots() * of.count()) : even_offsets(layer, of.slots());
+  DIECAST_TRY(of.factors, DeviceMemory::copy_of(device, factors, {}));
+  DIECAST_TRY(of.routing, DeviceMemory::copy_of(device, routing, {}));
+  DIECAST_CHECK(device->synchronize({}));
+  return of;
+}
+
+// `copied`: where the first set goes.
+Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, Stream stream,
+                       const ExpertCalls& of, void* copied) {
+  const LinearExpertsOptions options{.activation = of.layer.activation(), .device = device};
+  const auto request =
+      LinearExpertsRequest::of(of.x.x, of.weights.first, of.routing_of(0), of.out.x, options);
+  DIECAST_TRY(const auto op, PreparedLinearExperts::prepare(runtime, device, request));
+  DIECAST_TRY(GraphTimes times, GraphTimes::open(runtime, device, stream));
+  DIECAST_CHECK(times.add(of.count(), [&](int call) {
+    return op.run(of.x.x, of.weights.set(call % of.weights.sets),
+                  static_cast<const float*>(of.factors.data()), of.routing_of(call), of.out.x,
+                  options, stream);
+  }));
+  const auto copied_bytes = static_cast<std::size_t>(of.weights.first.bytes);
+  DIECAST_CHECK(times.add(static_cast<int>(of.weights.sets), [&](int call) {
+    return device->copy_on_device(copied, of.weights.set(call).data, copied_bytes, stream);
+  }));
+  DIECAST_TRY(const std::vector<double> us, times.measure());
+  const double rate = of.bytes() / us[0], of_copy = 2.0 * static_cast<double>(copied_bytes) / us[1];
+  return Figure{of.text(),
+                100 * rate / of_copy,
+                "% of copy",
+                of.by_id() ? of.layer.at_least : 0,
+                true,
+                cat(fixed(us[0], 1), " us, ", fixed(of.bytes() / 1e6, 1), " MB at ",
+                    fixed(rate / 1e6, 2), " TB/s, a copy ", fixed(of_copy / 1e6, 2), "; ",
+                    fixed(of.operations() / us[0] / 1e6, 0), " TFLOP/s")};
+}
+
+Result<void> measure_layer(Runtime& runtime, const std::shared_ptr<Device>& device,
+                           const ExpertLayer& layer, Figures& figures) {
+  DIECAST_TRY(const ExpertWeights weights, expert_weights(runtime, device, layer));
+  DIECAST_TRY(const DeviceMemory copied,
+              DeviceMemory::allocate(device, static_cast<std::size_t>(weights.first.bytes)));
+  DIECAST_TRY(const Stream stream, device->create_stream());
+  for (const std::int64_t tokens : kTokens) {
+    DIECAST_TRY(const ExpertCalls calls, expert_calls(device, layer, weights, tokens));
+    DIECAST_TRY(figures.emplace_back(), measure(runtime, device, stream, calls, copied.data()));
+  }
+  return device->destroy_stream(stream);
+}
+
+}  // namespace
+
+Result<Figures> bench_linear(Runtime& runtime, const std::vector<BenchShape>& shapes) {
+  DIECAST_TRY(const auto device, runtime.default_device());
+  std::vector<ExpertLayer> layers;
+  for (const BenchShape& shape : shapes) layers.push_back({8, 2, shape.rows, shape.cols, true});
+  if (shapes.empty()) layers.assign(std::begin(kLayers), std::end(kLayers));
+  Figures figures;
+  for (const ExpertLayer& layer : layers)
+    DIECAST_CHECK(measure_layer(runtime, device, layer, figures));
+  return figures;
+}
+
+}  // namespace diecast::tool
