@@ -73,6 +73,66 @@ TEST_F(Nvfp4LayoutTest, IsReadAsTheUserSays) {
   EXPECT_NE(converted(swapped(), plan(swapped()).value()).tensors, want.tensors);
 }
 
+// Codes and block scales go where ModelOpt or compressed-tensors has them, nothing is rounded.
+TEST_F(Nvfp4LayoutTest, IsConverted) {
+  QuantizeOptions plain;
+  plain.config = EngineConfig::compressed_tensors;
+  const TestFile packed = quantized(foreign_, plain);
+  TestFile both = tiled(128);
+  both.tensors.at(kUp + ".weight") = swapped().tensors.at(kUp + ".weight");
+  both.tensors["a.comfy_quant"] = {"U8", {2}, "{}"};
+  both.metadata["_quantization_metadata"] = "{}";
+  const std::pair<TestFile, Nvfp4Layout> all[] = {{tiled(128), {ScaleLayout::s128x4, false}},
+                                                  {tiled(8), {ScaleLayout::s8x4, false}},
+                                                  {swapped(), {ScaleLayout::linear, true}},
+                                                  {both, {ScaleLayout::s128x4, true}}};
+  for (const auto& [file, layout] : all) {
+    for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{128}}) {
+      ConvertOptions pieces;
+      pieces.piece_bytes = piece;
+      QuantizeOptions options;
+      options.layout = layout;
+      const TestFile got = quantized(file, options, pieces);
+      EXPECT_EQ(got.tensors, foreign_.tensors);
+      EXPECT_EQ(got.metadata, foreign_.metadata);
+      options.config = EngineConfig::compressed_tensors;
+      EXPECT_EQ(quantized(file, options, pieces).tensors, packed.tensors);
+    }
+  }
+}
+
+TEST_F(Nvfp4LayoutTest, ThatIsLeftOutBecomesBf16) {
+  QuantizeOptions options;
+  options.layout = {ScaleLayout::s128x4, false};
+  options.exclude = {"*.up_proj.*"};
+  options.force = true;  // nothing else is there
+  write_text(in_, encode(foreign_));
+  const Plan back = plan_dequantize(Checkpoint::open(in_).value(), DType::bf16).value();
+  const TestFile want = converted(foreign_, back);
+  EXPECT_EQ(quantized(tiled(128), options).tensors, want.tensors);
+}
+
+TEST_F(Nvfp4LayoutTest, ThatNoMatrixHasIsRefused) {
+  QuantizeOptions options;
+  options.layout = {ScaleLayout::s128x4, false};
+  const auto code_of = [&](const TestFile& file) {
+    const auto plan = plan_quantize(header(file), options);
+    return plan ? ErrorCode::internal : plan.error().code;
+  };
+  EXPECT_EQ(code_of(foreign_), ErrorCode::not_supported);
+  EXPECT_EQ(code_of(tiled(8)), ErrorCode::not_supported);
+  TestFile plain;
+  plain.tensors[kUp + ".weight"] = random_tensor("BF16", {32, 32}, 1);
+  EXPECT_EQ(code_of(plain), ErrorCode::not_supported);
+  TestFile mixed = tiled(128);  // of which a part lies otherwise
+  for (const char* part : {".weight", ".weight_scale", ".weight_scale_2", ".input_scale"})
+    mixed.tensors[cat("model.layers.0.mlp.down_proj", part)] = foreign_.tensors.at(kUp + part);
+  EXPECT_EQ(code_of(mixed), ErrorCode::not_supported);
+  TestFile ours = tiled(128);
+  ours.metadata[std::string(kFormatKey)] = "nvfp4";
+  EXPECT_EQ(code_of(ours), ErrorCode::invalid_argument);
+}
+
 TEST_F(Nvfp4LayoutTest, OfAShapeThatTellsItIsRefusedByName) {
   const auto told = plan(tiled(128));
   ASSERT_FALSE(told);

@@ -153,7 +153,8 @@ TEST(Plan, FilesForComfyUiAreRefusedByTheirMarkers) {
                 .message(),
             "diecast: not_supported: the file is quantized for ComfyUI, as the metadata "
             "_quantization_metadata says, and its scales may lie in tiles\n"
-            "  fix: give the model that it was made of");
+            "  fix: --scale-layout 128x4 reads it, if they do; or give the model that it was made "
+            "of");
   tensors.push_back({"a.comfy_quant", StoredDType::u8, {20}});
   EXPECT_EQ(plan_dequantize(header_of(tensors), DType::bf16).error().code,
             ErrorCode::not_supported);

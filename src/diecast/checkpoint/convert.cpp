@@ -67,10 +67,6 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
   return {};
 }
 
-void swap_nibbles(std::span<std::byte> codes) {
-  for (std::byte& pair : codes) pair = pair << 4 | pair >> 4;
-}
-
 Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
                         const ConvertKernels& kernels, ConvertReport& report) {
   const StoredForm& form = tensor.form;

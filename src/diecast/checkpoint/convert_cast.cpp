@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <utility>
 
 namespace diecast {
 namespace {
@@ -125,19 +124,33 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
   return {};
 }
 
+namespace {
+
+// Codes and block scales, from the layout that they have.
+Result<void> move_codes(ConvertStream& stream, const PlannedTensor& tensor) {
+  DIECAST_TRY(const TensorInfo* from, stream.source(tensor.scaled->codes));
+  DIECAST_TRY(const TensorInfo* from_scales, stream.source(tensor.scaled->scales));
+  const bool linear = tensor.layout.scales == ScaleLayout::linear;
+  return stream.each_piece(tensor.matrices, 0, 1, [&](const Piece& piece) -> Result<void> {
+    const auto codes = stream.codes.sized(piece.elements() / 2),
+               scales = stream.scales.sized(piece.elements() / kScaleBlock);
+    DIECAST_CHECK(read_codes(stream, tensor, *from, piece, 2, codes));
+    if (tensor.layout.high_first) swap_nibbles(codes);
+    DIECAST_CHECK(linear ? read_codes(stream, tensor, *from_scales, piece, kScaleBlock, scales)
+                         : read_tiled_scales(stream, tensor, *from_scales, piece, scales));
+    DIECAST_CHECK(
+        write_codes(stream, tensor, codes_name(tensor.name, tensor.form), piece, 2, codes));
+    return write_codes(stream, tensor, scales_name(tensor.name, tensor.form), piece, kScaleBlock,
+                       scales);
+  });
+}
+
+}  // namespace
+
 Result<void> rename_weight(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report) {
   const ScaledSource& from = *tensor.scaled;
-  for (const auto& [source, to] : {std::pair(from.codes, codes_name(tensor.name, tensor.form)),
-                                   std::pair(from.scales, scales_name(tensor.name, tensor.form))}) {
-    DIECAST_TRY(const TensorInfo* stored, stream.source(source));
-    const std::uint64_t held = stream.held(1);
-    for (std::uint64_t at = 0; at < stored->bytes(); at += held) {
-      const auto bytes = stream.codes.sized(std::min(held, stored->bytes() - at));
-      DIECAST_CHECK(stream.read(*stored, at, bytes));
-      DIECAST_CHECK(stream.write(tensor.file, to, at, bytes));
-    }
-  }
+  DIECAST_CHECK(move_codes(stream, tensor));
   DIECAST_TRY(const float global, read_global(stream, from.global));
   DIECAST_CHECK(stream.write_global(tensor, scale_2_name(tensor.name, tensor.form), 0, global));
   ++report.quantized;

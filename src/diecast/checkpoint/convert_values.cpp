@@ -144,6 +144,10 @@ Result<void> read_tiled_scales(ConvertStream& stream, const PlannedTensor& tenso
   return {};
 }
 
+void swap_nibbles(std::span<std::byte> codes) {
+  for (std::byte& pair : codes) pair = pair << 4 | pair >> 4;
+}
+
 Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
                          const std::string& name, const Piece& piece, std::uint64_t each,
                          ByteSpan bytes) {

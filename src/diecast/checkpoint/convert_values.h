@@ -29,6 +29,9 @@ Result<void> read_tiled_scales(ConvertStream& stream, const PlannedTensor& tenso
                                const TensorInfo& source, const Piece& piece,
                                std::span<std::byte> out);
 
+// The other of the two orders of codes in a byte.
+void swap_nibbles(std::span<std::byte> codes);
+
 Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
                          const std::string& name, const Piece& piece, std::uint64_t each,
                          ByteSpan bytes);

@@ -7,6 +7,7 @@
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/decide.h>
 #include <diecast/checkpoint/select/kept_fp8.h>
+#include <diecast/checkpoint/select/stored_forms.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,12 @@ namespace diecast {
 namespace {
 
 Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t file) {
-  if (plan.groups.empty() || plan.converted) return old;
+  if (plan.converted) {
+    Metadata kept = old;
+    kept.erase(std::string(kComfyMetadata));
+    return kept;
+  }
+  if (plan.groups.empty()) return old;
   nlohmann::json dtypes = nlohmann::json::object();
   for (const PlannedTensor& tensor : plan.tensors) {
     if ((tensor.action == Action::quantize || tensor.fp8) && tensor.file == file)

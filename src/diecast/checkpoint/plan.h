@@ -105,7 +105,7 @@ struct PlannedTensor {
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
   std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
   StoredForm form;                     // quantize: what it becomes; dequantize: of its NVFP4
-  Nvfp4Layout layout;                  // dequantize: of its NVFP4
+  Nvfp4Layout layout;                  // of its NVFP4 in the input
   std::optional<Fp8Form> fp8;          // copy: an FP8 weight that stays so, with its scales
   bool fused = false;  // its NVFP4 is that of all experts in one tensor, under one global scale
 
@@ -157,8 +157,9 @@ struct QuantizeOptions {
   std::optional<WeightFormat> format;               // none: nvfp4, but no cast of gpt-oss
   std::optional<EngineConfig> config;               // none: the one that most engines read
   ExpertForm experts = ExpertForm::split;
-  float input_scale = 1.0f;  // amax / 2688 of activations; finite, greater than 0
-  InputScales input_scales;  // of some weights, in its place
+  std::optional<Nvfp4Layout> layout;  // of NVFP4 with ModelOpt's names that is to be converted
+  float input_scale = 1.0f;           // amax / 2688 of activations; finite, greater than 0
+  InputScales input_scales;           // of some weights, in its place
   // Globs; `*` also crosses dots. Each takes the whole of a module that engines make of what it
   // matches (q_proj, k_proj and v_proj; all experts of a layer).
   std::vector<std::string> include;  // quantized wherever and whatever they are
@@ -195,14 +196,14 @@ std::string glob_of(std::string_view name);
 //   X_scales          U8       [E, N, K/32]
 // A model that another tool has quantized to NVFP4 is converted where `config` asks for other
 // names: codes and block scales to the bit, global scales as they are or one rounded reciprocal,
-// and the input scales with them; it gets no metadata of ours. FP8 and INT4 weights with scales are
-// read as the values that they stand for, and MXFP4 is cast without rounding (convert_cast.h);
-// those that are not quantized become BF16 (Action::dequantize), and the scales are gone; FP8 may
-// stay so (select/kept_fp8.h). All
-// experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns, as
-// their shapes tell) become a weight for each expert (select/fused_experts.h). ExpertForm::fused
-// leaves X [E, K, N], of columns, one tensor, as ModelOpt does, and so are MXFP4 experts of gpt-oss
-// cast:
+// and the input scales with them; it gets no metadata of ours. So is one with ModelOpt's names
+// whose matrices lie as `layout` says: scales become linear, and of two codes the first has the low
+// bits. FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is
+// cast without rounding (convert_cast.h); those that are not quantized become BF16
+// (Action::dequantize), and the scales are gone; FP8 may stay so (select/kept_fp8.h). All experts
+// of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns, as their
+// shapes tell) become a weight for each expert (select/fused_experts.h). ExpertForm::fused leaves X
+// [E, K, N], of columns, one tensor, as ModelOpt does, and so are MXFP4 experts of gpt-oss cast:
 //   X                 U8       [E, K/2, N]   codes of inputs 2k (low nibble) and 2k+1
 //   X_weight_scale    F8_E4M3  [E, K/16, N]
 //   X_weight_scale_2  F32      []            one for all experts
@@ -210,11 +211,11 @@ std::string glob_of(std::string_view name);
 // Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
 // layers, or several language models; under strict a glob that matches nothing; an input_scale that
 // is no positive number), not_supported (a
-// model that another tool has quantized; a format with another's config or scheme; MXFP4 experts of
-// gpt-oss where no format is given; experts of rows, or row-scaled ones, that shall stay fused; a
-// profile that is none of kCheckpointProfiles, four over six or a bound that the profile has not),
-// shape_mismatch (an included weight without what engines fuse it with; experts in one tensor whose
-// shapes do not fit), file_corrupt (a half of these).
+// model that another tool has quantized; a layout that no matrix has; a format with another's
+// config or scheme; MXFP4 experts of gpt-oss where no format is given; experts of rows, or
+// row-scaled ones, that shall stay fused; a profile that is none of kCheckpointProfiles, four over
+// six or a bound that the profile has not), shape_mismatch (an included weight without what engines
+// fuse it with; experts in one tensor whose shapes do not fit), file_corrupt (a half of these).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // The same of a checkpoint's header with what its config.json says (options.model is replaced).

@@ -8,18 +8,6 @@
 namespace diecast {
 namespace {
 
-std::uint64_t whole_tiles(std::uint64_t size, int tile) {
-  const auto each = static_cast<std::uint64_t>(tile);
-  return size / each * each + (size % each != 0 ? each : 0);
-}
-
-// Linear scales [.., rows, blocks] as they lie in another layout.
-std::vector<std::uint64_t> scales_in(ScaleLayout layout, std::vector<std::uint64_t> shape) {
-  shape.back() = whole_tiles(shape.back(), scale_tile_cols(layout));
-  shape.end()[-2] = whole_tiles(shape.end()[-2], scale_tile_rows(layout));
-  return shape;
-}
-
 Error tiled(const TensorInfo& scales) {
   return {ErrorCode::not_supported,
           cat("tensor ", quote(scales.name), " ", shape_text(scales.shape),

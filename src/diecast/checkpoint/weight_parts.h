@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -51,6 +52,17 @@ inline std::string scale_2_name(std::string_view weight, const StoredForm& form)
 }
 inline std::string input_scale_name(std::string_view weight, const StoredForm& form) {
   return part_name(weight, has_reciprocals(form) ? kInputGlobalPart : kInputScalePart);
+}
+
+// The shape of linear scales [.., rows, blocks] in another layout: in whole tiles.
+inline std::vector<std::uint64_t> scales_in(ScaleLayout layout, std::vector<std::uint64_t> shape) {
+  const auto round_up = [](std::uint64_t& size, int tile) {
+    const auto each = static_cast<std::uint64_t>(tile);
+    size = size / each * each + (size % each != 0 ? each : 0);
+  };
+  round_up(shape.back(), scale_tile_cols(layout));
+  round_up(shape.end()[-2], scale_tile_rows(layout));
+  return shape;
 }
 
 }  // namespace diecast

@@ -92,4 +92,26 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
   return 0;
 }
 
+void add_layout(CLI::App& command, LayoutArguments& arguments) {
+  command
+      .add_option("--scale-layout", arguments.scales,
+                  "How the block scales of another tool's NVFP4 lie that does not say it; left "
+                  "out: linear")
+      ->check(CLI::IsMember({"linear", "128x4", "8x4"}));
+  command
+      .add_option("--nibbles", arguments.nibbles,
+                  "Which of two values a byte of such codes has in its low bits; left out: the "
+                  "first")
+      ->check(CLI::IsMember({"low-first", "high-first"}));
+}
+
+std::optional<Nvfp4Layout> layout_of(const LayoutArguments& arguments) {
+  if (arguments.scales.empty() && arguments.nibbles.empty()) return std::nullopt;
+  Nvfp4Layout out;
+  if (arguments.scales == "128x4") out.scales = ScaleLayout::s128x4;
+  if (arguments.scales == "8x4") out.scales = ScaleLayout::s8x4;
+  out.high_first = arguments.nibbles == "high-first";
+  return out;
+}
+
 }  // namespace diecast::tool

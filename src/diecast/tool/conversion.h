@@ -6,6 +6,8 @@
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/side_files.h>
 
+#include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 namespace diecast::tool {
@@ -24,5 +26,12 @@ struct ConversionRequest {
 // tensor that has NaN or infinities.
 Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request);
+
+// --scale-layout and --nibbles: how NVFP4 lies that does not say it.
+struct LayoutArguments {
+  std::string scales, nibbles;
+};
+void add_layout(CLI::App& command, LayoutArguments& arguments);
+std::optional<Nvfp4Layout> layout_of(const LayoutArguments& arguments);  // none: neither is given
 
 }  // namespace diecast::tool

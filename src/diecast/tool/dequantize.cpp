@@ -7,7 +7,8 @@ namespace diecast::tool {
 namespace {
 
 struct DequantizeArguments {
-  std::string input, output, to, scale_layout, nibbles;
+  std::string input, output, to;
+  LayoutArguments layout;
   std::string target = "auto";
   bool json = false;
   bool overwrite = false;
@@ -15,19 +16,10 @@ struct DequantizeArguments {
   std::size_t jobs = 0;
 };
 
-// None where neither was given.
-std::optional<Nvfp4Layout> layout_of(const DequantizeArguments& options) {
-  if (options.scale_layout.empty() && options.nibbles.empty()) return std::nullopt;
-  Nvfp4Layout out;
-  if (options.scale_layout == "128x4") out.scales = ScaleLayout::s128x4;
-  if (options.scale_layout == "8x4") out.scales = ScaleLayout::s8x4;
-  out.high_first = options.nibbles == "high-first";
-  return out;
-}
-
 Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input));
-  DIECAST_TRY(Plan plan, plan_dequantize(input, parse_dtype(options.to), layout_of(options)));
+  DIECAST_TRY(Plan plan,
+              plan_dequantize(input, parse_dtype(options.to), layout_of(options.layout)));
   plan.allow_nonfinite = !options.strict;
   return run_conversion(input, plan,
                         {"dequantize", options.output, options.target, options.json, false,
@@ -50,16 +42,7 @@ Command add_dequantize(CLI::App& app) {
       ->required();
   command->add_option("--to", options->to, "Element type, instead of the old one")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
-  command
-      ->add_option("--scale-layout", options->scale_layout,
-                   "How the block scales of another tool's NVFP4 lie that does not say it; left "
-                   "out: linear")
-      ->check(CLI::IsMember({"linear", "128x4", "8x4"}));
-  command
-      ->add_option("--nibbles", options->nibbles,
-                   "Which of two values a byte of such codes has in its low bits; left out: the "
-                   "first")
-      ->check(CLI::IsMember({"low-first", "high-first"}));
+  add_layout(*command, options->layout);
   add_target(*command, options->target);
   command->add_flag("--strict", options->strict,
                     "An error, not a note: values that are NaN or infinite, or become so in the "

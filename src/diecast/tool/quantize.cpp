@@ -108,6 +108,7 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
 struct QuantizeArguments {
   std::string input, output, input_scales;
   QuantizeOptions plan;
+  LayoutArguments layout;
   std::string target = "auto";
   bool dry_run = false;
   bool json = false;
@@ -126,6 +127,7 @@ Result<int> quantize(QuantizeArguments& options) {
   if (!options.input_scales.empty()) {
     DIECAST_TRY(options.plan.input_scales, read_input_scales(options.input_scales));
   }
+  options.plan.layout = layout_of(options.layout);
   DIECAST_TRY(const auto input, Checkpoint::open(options.input, options.plan.strict));
   DIECAST_TRY(const Plan plan, plan_quantize(input, options.plan));
   if (options.dry_run) {
@@ -166,6 +168,7 @@ Command add_quantize(CLI::App& app) {
                       "The same of each module, in a .safetensors or .json file: M.input_amax, "
                       "M.input_scale (amax / 2688) or M.input_global_scale (2688 / amax)");
   add_globs(*command, options->plan);
+  add_layout(*command, options->layout);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag(
       "--strict", options->plan.strict,

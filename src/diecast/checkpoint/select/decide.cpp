@@ -260,6 +260,8 @@ Result<void> Decision::read_sources() {
     const auto source = sources_.find(tensor.name);
     if (source == sources_.end()) continue;
     tensor.scaled = source->second;
+    const bool laid_out = options_.layout && source->second.kind == CodeForm::nvfp4;
+    if (laid_out) tensor.layout = *options_.layout;
     if (tensor.action == Action::quantize) continue;
     if (options_.keep_fp8 && source->second.kind == CodeForm::fp8 &&
         may_stay_fp8(model_, tensor.name)) {
@@ -268,6 +270,7 @@ Result<void> Decision::read_sources() {
       continue;
     }
     decode_from(source->second, tensor);
+    if (laid_out) tensor.scaled.reset(), tensor.form = {};  // read as ModelOpt's, by its layout
     ++kept;
   }
   if (kept > 0)
@@ -283,9 +286,9 @@ Result<void> Decision::read_sources() {
 Result<void> decide(const CheckpointHeader& header, const QuantizeOptions& options, Plan& plan) {
   DIECAST_CHECK(refuse_quantized(header, options));
   std::map<std::string, ScaledSource> packed;
-  plan.converted = is_conversion(header, options);
-  const CheckpointHeader logical =
-      unpacked_header(header, packed, plan.converted ? options.config : std::nullopt);
+  const std::optional<Nvfp4Conversion> conversion = conversion_of(header, options);
+  plan.converted = conversion.has_value();
+  const CheckpointHeader logical = unpacked_header(header, packed, conversion);
   DIECAST_TRY(LanguageModel model,
               LanguageModel::find(logical, options.model,
                                   options.include.empty() && !options.force && !plan.converted));

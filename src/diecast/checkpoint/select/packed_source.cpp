@@ -86,12 +86,13 @@ std::optional<ScaledSource> packed_source(const CheckpointHeader& header,
 
 CheckpointHeader unpacked_header(const CheckpointHeader& header,
                                  std::map<std::string, ScaledSource>& sources,
-                                 std::optional<EngineConfig> to) {
+                                 const std::optional<Nvfp4Conversion>& conversion) {
   CheckpointHeader out = header;
   std::set<std::string> parts;
   for (TensorInfo& tensor : out.tensors) {
+    if (conversion && tensor.name.ends_with(kComfyTensor)) parts.insert(tensor.name);
     auto source = packed_source(header, tensor);
-    if (!source && to) source = nvfp4_source(header, tensor, *to);
+    if (!source && conversion) source = nvfp4_source(header, tensor, *conversion);
     if (!source) continue;
     for (const std::string& part : {source->scales, source->global, source->input})
       parts.insert(part);

@@ -4,6 +4,7 @@
 
 #include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/select/stored_forms.h>
 
 #include <map>
 #include <optional>
@@ -19,11 +20,11 @@ namespace diecast {
 std::optional<ScaledSource> packed_source(const CheckpointHeader& header, const TensorInfo& tensor);
 
 // The header as if these weights were stored as X.weight [N, K], experts as P.experts.gate_up_proj
-// [E, K, N], without their scales. `sources`: where each lies. `to`: NVFP4 under other names than
-// this config's is such too.
+// [E, K, N], without their scales. `sources`: where each lies. `conversion`: NVFP4 to be converted
+// is such too, and what marks it as ComfyUI's is gone.
 CheckpointHeader unpacked_header(const CheckpointHeader& header,
                                  std::map<std::string, ScaledSource>& sources,
-                                 std::optional<EngineConfig> to = {});
+                                 const std::optional<Nvfp4Conversion>& conversion = {});
 
 // How kernels see a weight of this shape, rank 2 or 3; `columns`: each matrix lies transposed.
 Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns = false);

@@ -34,16 +34,19 @@ bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
 }
 
 std::optional<ScaledSource> nvfp4_source(const CheckpointHeader& header, const TensorInfo& tensor,
-                                         EngineConfig config) {
+                                         const Nvfp4Conversion& conversion) {
   const bool packed = is_packed_nvfp4(header, tensor);
   const bool plain = is_nvfp4(header, tensor) && tensor.name.ends_with(kWeightSuffix);
   const StoredForm form{WeightFormat::nvfp4,
                         packed ? EngineConfig::compressed_tensors : EngineConfig::modelopt};
-  if ((!packed && !plain) || config == form.config || tensor.shape.size() != 2) return std::nullopt;
+  const std::optional<Nvfp4Layout>& layout = conversion.layout;
+  const bool other = layout ? plain : (packed || plain) && conversion.to != form.config;
+  if (!other || tensor.shape.size() != 2) return std::nullopt;
   const std::string weight = packed ? unpacked_name(tensor.name) : tensor.name;
   const TensorInfo& scales = *header.find(scales_name(weight, form));
   const TensorInfo& global = *header.find(scale_2_name(weight, form));
-  const std::vector<std::uint64_t> want = {tensor.shape[0], tensor.shape[1] / 8};
+  const std::vector<std::uint64_t> want =
+      scales_in(layout.value_or(Nvfp4Layout{}).scales, {tensor.shape[0], tensor.shape[1] / 8});
   if (tensor.bytes() == 0 || tensor.shape[1] % 8 != 0 || scales.shape != want ||
       global.dtype != StoredDType::f32 || global.elements() != 1)
     return std::nullopt;
@@ -55,12 +58,16 @@ std::optional<ScaledSource> nvfp4_source(const CheckpointHeader& header, const T
   return out;
 }
 
-bool is_conversion(const CheckpointHeader& header, const QuantizeOptions& options) {
+std::optional<Nvfp4Conversion> conversion_of(const CheckpointHeader& header,
+                                             const QuantizeOptions& options) {
   const bool nvfp4 = !options.format || !is_mx(*options.format);
-  if (!options.config || !nvfp4 || !options.mxfp8.empty() || options.row_scaled) return false;
-  return std::ranges::any_of(header.tensors, [&](const TensorInfo& tensor) {
-    return nvfp4_source(header, tensor, *options.config).has_value();
+  const bool asked = options.config || options.layout;
+  if (!asked || !nvfp4 || !options.mxfp8.empty() || options.row_scaled) return std::nullopt;
+  const Nvfp4Conversion out{options.config.value_or(EngineConfig::modelopt), options.layout};
+  const bool any = std::ranges::any_of(header.tensors, [&](const TensorInfo& tensor) {
+    return nvfp4_source(header, tensor, out).has_value();
   });
+  return any ? std::optional(out) : std::nullopt;
 }
 
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
@@ -83,16 +90,17 @@ bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
 Result<void> refuse_comfy(const CheckpointHeader& header) {
   std::string marker;
   for (const Metadata& metadata : header.metadata)
-    if (metadata.contains("_quantization_metadata")) marker = "the metadata _quantization_metadata";
+    if (metadata.contains(std::string(kComfyMetadata)))
+      marker = cat("the metadata ", kComfyMetadata);
   for (const TensorInfo& tensor : header.tensors)
-    if (tensor.name.ends_with(".comfy_quant")) marker = cat("the tensor ", quote(tensor.name));
+    if (tensor.name.ends_with(kComfyTensor)) marker = cat("the tensor ", quote(tensor.name));
   const bool nvfp4 = std::ranges::any_of(
       header.tensors, [&](const TensorInfo& tensor) { return is_nvfp4(header, tensor); });
   if (marker.empty() || !nvfp4) return {};
   return Error{ErrorCode::not_supported,
                cat("the file is quantized for ComfyUI, as ", marker,
                    " says, and its scales may lie in tiles"),
-               "give the model that it was made of"};
+               "--scale-layout 128x4 reads it, if they do; or give the model that it was made of"};
 }
 
 namespace {
@@ -117,14 +125,19 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
                  cat("the input is quantized already: its metadata has ", quote(ours->first)),
                  "run `diecast dequantize` on it first"};
   }
+  const std::optional<Nvfp4Conversion> converted = conversion_of(header, options);
+  if (options.layout && !converted) {
+    return Error{ErrorCode::not_supported,
+                 "no matrix of NVFP4 has ModelOpt's names and block scales in the given layout",
+                 "leave out --scale-layout and --nibbles, or give the layout that it has"};
+  }
   if (options.force) return {};
-  DIECAST_CHECK(refuse_comfy(header));
-  const bool converted = is_conversion(header, options);
+  if (!options.layout) DIECAST_CHECK(refuse_comfy(header));
   const TensorInfo* unread = nullptr;  // a form that is not read
   for (const TensorInfo& tensor : header.tensors) {
     DIECAST_TRY(const auto source, fp8_source(header, tensor, options.model));
     const bool read = source || packed_source(header, tensor) ||
-                      (converted && nvfp4_source(header, tensor, *options.config));
+                      (converted && nvfp4_source(header, tensor, *converted));
     if (!read && has_scales(header, tensor)) unread = &tensor;
     if (unread != nullptr) break;
   }

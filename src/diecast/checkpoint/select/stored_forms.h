@@ -17,13 +17,21 @@ bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 // compressed-tensors stores it.
 bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 
-// A matrix of NVFP4 of another tool whose names are not those of `config`, to be had under these.
-// None for another tensor.
-std::optional<ScaledSource> nvfp4_source(const CheckpointHeader& header, const TensorInfo& tensor,
-                                         EngineConfig config);
+// Whose names NVFP4 of another tool gets, and, where it has ModelOpt's, how it lies.
+struct Nvfp4Conversion {
+  EngineConfig to = EngineConfig::modelopt;
+  std::optional<Nvfp4Layout> layout;  // none: as ModelOpt's own
+};
 
-// Whether a model has any. Then it is converted: nothing is quantized anew.
-bool is_conversion(const CheckpointHeader& header, const QuantizeOptions& options);
+// A matrix of NVFP4 that is to be converted: one of other names than those that it gets, or with a
+// layout one of ModelOpt's names. None for another tensor.
+std::optional<ScaledSource> nvfp4_source(const CheckpointHeader& header, const TensorInfo& tensor,
+                                         const Nvfp4Conversion& conversion);
+
+// None where a model has no such matrix, or something else is asked for. Else the model is
+// converted: nothing is quantized anew.
+std::optional<Nvfp4Conversion> conversion_of(const CheckpointHeader& header,
+                                             const QuantizeOptions& options);
 
 // A matrix of at most eight bits an element, or packed ones, with a tensor of scales: of
 // X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
@@ -33,10 +41,12 @@ bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
 // metadata _quantization_metadata. Its NVFP4 has the names of ModelOpt's, with block scales in
 // tiles of 128x4, so that its values would be noise. Errors: not_supported.
 Result<void> refuse_comfy(const CheckpointHeader& header);
+inline constexpr std::string_view kComfyTensor = ".comfy_quant",
+                                  kComfyMetadata = "_quantization_metadata";
 
 // Nothing, unless the model is quantized already: it would become a mixture that no config
-// describes. Errors: invalid_argument (by us), not_supported (by another tool, or a gpt-oss where
-// no format is asked for; not if forced).
+// describes. Errors: invalid_argument (by us), not_supported (a layout is given that no matrix has;
+// unless forced: by another tool, or a gpt-oss where no format is asked for).
 Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options);
 
 }  // namespace diecast
