@@ -89,7 +89,7 @@ std::span<const BoundOp* const> every_op() {
   return all;
 }
 
-Result<const BoundOp*> find_op(std::uint32_t number) {
+[[gnu::hot]] Result<const BoundOp*> find_op(std::uint32_t number) {
   const auto all = every_op();
   const std::size_t usual = number - std::size_t{1};  // numbers are in order, with no gap so far
   if (usual < all.size() && all[usual]->info->number == number) return all[usual];
@@ -149,9 +149,10 @@ std::int32_t diecast_op_outputs(std::uint32_t op, const void* tensors, const voi
   });
 }
 
-std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device, std::uint32_t op,
-                             const void* tensors, const void* options, void* stream,
-                             std::int32_t found_only) {
+[[gnu::hot]] std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device,
+                                          std::uint32_t op, const void* tensors,
+                                          const void* options, void* stream,
+                                          std::int32_t found_only) {
   bool called = false;
   const std::int32_t code = at_border([&]() -> Result<void> {
     DIECAST_TRY(const BoundOp* const found, find_op(op));
@@ -180,8 +181,8 @@ std::int32_t diecast_op_prepare(diecast_handle runtime, diecast_handle device, s
   });
 }
 
-std::int32_t diecast_op_run(diecast_handle prepared, const void* tensors, const void* options,
-                            void* stream) {
+[[gnu::hot]] std::int32_t diecast_op_run(diecast_handle prepared, const void* tensors,
+                                         const void* options, void* stream) {
   return at_border([&]() -> Result<void> {
     Used<PreparedObject> op;
     DIECAST_CHECK(op.take(prepared, "diecast_op_run"));

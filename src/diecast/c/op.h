@@ -108,9 +108,9 @@ struct Binding {
     DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, &device));
     return Bound::views(given.tensors, given.options);
   }
-  static Result<bool> call(std::uint64_t runtime_handle, Runtime& runtime,
-                           const std::shared_ptr<Device>& device, const void* tensors,
-                           const void* options, Stream stream, bool found_only) {
+  [[gnu::hot]] static Result<bool> call(std::uint64_t runtime_handle, Runtime& runtime,
+                                        const std::shared_ptr<Device>& device, const void* tensors,
+                                        const void* options, Stream stream, bool found_only) {
     if constexpr (Recalls<Bound>) {
       if (const Taken<Bound> taken(tensors, options, *device); taken.views != nullptr) {
         if (const Prepared* const known = taken.last->known(runtime_handle)) {
@@ -119,6 +119,13 @@ struct Binding {
         }
       }
     }
+    return call_checked(runtime_handle, runtime, device, tensors, options, stream, found_only);
+  }
+  // A call that is like none of the thread's last ones.
+  [[gnu::noinline]] static Result<bool> call_checked(std::uint64_t runtime_handle, Runtime& runtime,
+                                                     const std::shared_ptr<Device>& device,
+                                                     const void* tensors, const void* options,
+                                                     Stream stream, bool found_only) {
     DIECAST_TRY(auto views, Binding::views(tensors, options, *device));
     if (found_only || Recalls<Bound>) {
       const auto request = Bound::request(views, device->properties());
@@ -142,17 +149,23 @@ struct Binding {
    public:
     Call(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Device> device)
         : prepared_(std::move(prepared)), device_(std::move(device)) {}
-    Result<void> run(const void* tensors, const void* options, Stream stream) const override {
+    [[gnu::hot]] Result<void> run(const void* tensors, const void* options,
+                                  Stream stream) const override {
       if constexpr (Recalls<Bound>) {
         if (const Taken<Bound> taken(tensors, options, *device_); taken.views != nullptr)
           return Bound::run(*prepared_, *taken.views, stream);
       }
+      return run_checked(tensors, options, stream);
+    }
+
+   private:
+    [[gnu::noinline]] Result<void> run_checked(const void* tensors, const void* options,
+                                               Stream stream) const {
       DIECAST_TRY(const auto views, Binding::views(tensors, options, *device_));
       recall(views, tensors, options, *device_, 0, nullptr);
       return Bound::run(*prepared_, views, stream);
     }
 
-   private:
     std::shared_ptr<const Prepared> prepared_;
     std::shared_ptr<Device> device_;
   };

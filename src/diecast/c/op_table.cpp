@@ -37,7 +37,7 @@ const char* all_words() {
 #define DIECAST_C_NO_NUMBER(field, fallback, what)
 
 #define DIECAST_C_INFO(number, name, TABLE, what)                                                  \
-  const diecast_op_info& line::name::info() {                                                      \
+  [[gnu::hot]] const diecast_op_info& line::name::info() {                                         \
     static constexpr diecast_op_tensor kTensors[] = {TABLE(DIECAST_C_TENSOR, DIECAST_C_NO_WORD,    \
                                                            DIECAST_C_NO_FLAG, DIECAST_C_NO_NUMBER, \
                                                            DIECAST_C_NO_NUMBER)};                  \

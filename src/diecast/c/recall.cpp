@@ -52,7 +52,7 @@ char* address_of(const diecast_tensor& tensor) {
 
 }  // namespace
 
-std::size_t form_number(const diecast_op_info& info, const void* tensors) {
+[[gnu::hot]] std::size_t form_number(const diecast_op_info& info, const void* tensors) {
   if (!has_fields(tensors, info.tensor_count)) return 0;
   const diecast_tensor* const first = *tensors_in(tensors);
   if (first == nullptr || first->shape == nullptr || first->ndim <= 0 ||
@@ -99,8 +99,8 @@ bool CallForm::keep_tensors(const diecast_op_info& info, const void* tensors) {
   return count > 0;
 }
 
-CallForm::Taken CallForm::take(const diecast_op_info& info, const void* tensors,
-                               const void* options, const Device& device) {
+[[gnu::hot]] CallForm::Taken CallForm::take(const diecast_op_info& info, const void* tensors,
+                                            const void* options, const Device& device) {
   if (count_ == 0 || device_ != &device || !has_fields(tensors, info.tensor_count) ||
       !same_options(info, options))
     return Taken::no;
@@ -165,12 +165,17 @@ bool CallForm::keep_options(const diecast_op_info& info, const void* options) {
   return true;
 }
 
-bool CallForm::same_options(const diecast_op_info& info, const void* options) const {
+[[gnu::hot]] bool CallForm::same_options(const diecast_op_info& info, const void* options) const {
   if (!has_fields(options, info.option_count)) return false;
-  if (!has_words_) {
-    return std::memcmp(options_.data(), fields_of<char>(options),
-                       info.option_count * sizeof options_[0]) == 0;
-  }
+  if (has_words_) [[unlikely]]
+    return same_words(info, options);
+  const auto* const given = fields_of<std::uint64_t>(options);
+  for (std::size_t i = 0; i < info.option_count; ++i)
+    if (given[i] != options_[i]) return false;
+  return true;
+}
+
+bool CallForm::same_words(const diecast_op_info& info, const void* options) const {
   for (std::size_t i = 0; i < info.option_count; ++i) {
     if (info.options[i].kind != DIECAST_WORD) {
       if (fields_of<std::uint64_t>(options)[i] != options_[i]) return false;

@@ -42,6 +42,7 @@ class CallForm {
   };
   bool keep_tensors(const diecast_op_info& info, const void* tensors);
   bool same_options(const diecast_op_info& info, const void* options) const;
+  bool same_words(const diecast_op_info& info, const void* options) const;  // where some are given
   bool keep_options(const diecast_op_info& info, const void* options);
   bool move(const std::array<char*, kTensors>& addresses);
 

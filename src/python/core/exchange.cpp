@@ -70,7 +70,7 @@ TensorType type_of_tensor(PyObject* object) {
 }
 
 // A type that was never asked for is of no call that was made.
-const DLExchange* quick_table_of(PyObject* object) {
+[[gnu::hot]] const DLExchange* quick_table_of(PyObject* object) {
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   for (int i = 0; i < known_count; ++i)
     if (known[i].type == type) return known[i].quick;

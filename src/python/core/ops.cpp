@@ -38,7 +38,8 @@ PyObject* run_plain(const Op& op, Call& call) {
   return result;
 }
 
-PyObject* call_op(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+[[gnu::hot]] PyObject* call_op(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                               PyObject* names) {
   Op& op = *static_cast<Op*>(PyCapsule_GetPointer(self, nullptr));
   PlannedCall call;
   if (!call.take(op.plans, arguments, count, names))

@@ -83,7 +83,7 @@ bool Plan::has_same(PyObject* names) const {
   return true;
 }
 
-bool Plan::holds(PyObject* const* arguments, Py_ssize_t count, PyObject* names) const {
+[[gnu::hot]] bool Plan::holds(PyObject* const* arguments, Py_ssize_t count, PyObject* names) const {
   if (count != positional_ || !has_same(names)) return false;
   for (const Same& same : same_)
     if (arguments[same.at] != same.value.get()) return false;
@@ -103,7 +103,7 @@ void Plans::keep(const Op& op, const Call& call, PyObject* const* arguments, Py_
   if (auto plan = Plan::of(op, call, arguments, count, names)) oldest = std::move(plan);
 }
 
-bool PlannedCall::read_tensors(PyObject* const* arguments) {
+[[gnu::hot]] bool PlannedCall::read_tensors(PyObject* const* arguments) {
   structure_.size = sizeof(std::size_t) * (1 + plan_->fields_);
   std::fill_n(structure_.all, plan_->fields_, nullptr);
   for (int i = 0; i < plan_->count_; ++i) {
@@ -120,8 +120,8 @@ bool PlannedCall::read_tensors(PyObject* const* arguments) {
   return plan_->count_ > 0;
 }
 
-bool PlannedCall::take(const Plans& plans, PyObject* const* arguments, Py_ssize_t count,
-                       PyObject* names) {
+[[gnu::hot]] bool PlannedCall::take(const Plans& plans, PyObject* const* arguments,
+                                    Py_ssize_t count, PyObject* names) {
   const Plan* const plan = plans.find(arguments, count, names);
   if (plan == nullptr) return false;
   plan_ = plan;
@@ -137,7 +137,7 @@ bool PlannedCall::take(const Plans& plans, PyObject* const* arguments, Py_ssize_
   return known || (PyErr_Clear(), false);
 }
 
-PyObject* PlannedCall::result() const {
+[[gnu::hot]] PyObject* PlannedCall::result() const {
   if (out_ != nullptr) return Py_NewRef(out_);
   const int first = plan_->first_output_, count = plan_->count_ - first;
   if (count == 1) return Py_NewRef(objects_[first]);

@@ -35,7 +35,8 @@ void end(PyObject* capsule) {
   return call.result();
 }
 
-PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+[[gnu::hot]] PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                           PyObject* names) {
   auto& prepared = *static_cast<Prepared*>(PyCapsule_GetPointer(self, nullptr));
   PlannedCall call;
   if (!call.take(prepared.plans, arguments, count, names))
