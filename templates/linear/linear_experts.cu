@@ -25,9 +25,9 @@ arg      experts
 arg      fan_out
 arg      global_experts
 require  FORM == indexed || !HAS_EXPERT_MAP              // ids are mapped, and nothing else
-launch   grid(ceil_div(GATED ? 2 * cols : cols, 64), experts) block(128) resident(4)
+launch   grid(ceil_div(GATED ? 2 * cols : cols, 64), FORM == indexed ? min(rows, experts) : experts) block(128) resident(4)
 exchange warp                                            // a warp finds the rows of its expert
-sample   rows {0, 1, 9, 40}  cols {8, 40}  depth {32, 96, 320}  experts {4}  fan_out {1}  global_experts {9}
+sample   rows {0, 1, 3, 9, 40}  cols {8, 40}  depth {32, 96, 320}  experts {4}  fan_out {1}  global_experts {9}
 */
 #include <diecast/device/linear/linear_result.h>
 #include <diecast/device/linear/strip_sums.h>
@@ -63,14 +63,18 @@ struct ExpertResult {
 };
 
 DIECAST_KERNEL {
+  using Taken = ExpertRows<FORM, M_TILE, ID, HAS_EXPERT_MAP>;
+  const ExpertMap<HAS_EXPERT_MAP> map = {expert_map, global_experts};
+  const i64 expert = Taken::expert_at(routing, map, blockIdx.y, experts, rows);
+  if (expert < 0 || expert >= experts) return;
   const i64 weight_rows = GATED ? 2 * cols : cols, tiles = ceil_div(depth, Tile::kSide);
-  const i64 strip = blockIdx.x, expert = blockIdx.y, strips = gridDim.x;
+  const i64 strip = blockIdx.x, strips = gridDim.x;
   const f32* factors = factor + expert * (GATED ? 2 : 1);
   ExpertResult result = {
       {HAS_BIAS ? bias + expert * weight_rows : nullptr, nullptr, out, rows, cols, factors[0] * Tile::kFactor, ALPHA, LIMIT},
       factors};
   const i64 weight_row = strip * Tile::kSide + Tile::row_of(threadIdx.x);
-  ExpertRows<FORM, M_TILE, ID, HAS_EXPERT_MAP> taken(routing, {expert_map, global_experts}, expert, experts, rows);
+  Taken taken(routing, map, expert, experts, rows);
   while (taken.next()) {
     StripOperands<RowsOfX> of = {packed + (expert * strips + strip) * tiles * Tile::kBytes, {}, depth};
     DIECAST_UNROLL

@@ -44,6 +44,18 @@ class ExpertRows {
     }
   }
 
+  // The expert that the index-th thread block of a strip works for, no expert's number: none. By id there are min(rows, experts) of
+  // them: where ids are fewer than experts, each has the expert of its id, but for those whose expert an id before has.
+  DIECAST_DEVICE static i64 expert_at(const Id* routing, const ExpertMap<Mapped>& map, i64 index, i64 experts, i64 rows) {
+    if (Form != FORM_indexed || rows >= experts) return index;
+    const i64 expert = map.expert(routing[index]);
+    for (i64 first = 0; first < index; first += 32) {
+      const i64 before = first + threadIdx.x % 32;
+      if (__any_sync(~0u, before < index && map.expert(routing[before]) == expert)) return -1;
+    }
+    return expert;
+  }
+
   // Goes on to the next rows; false: there are no more.
   DIECAST_DEVICE bool next() {
     if constexpr (Form == FORM_indexed) {
