@@ -105,6 +105,9 @@ def test_a_call_again_returns_what_a_first_call_returns(function):
                                  "out_data": call.data}) == out
     one = Fake(5, F32, 1)
     assert [diecast.amax(call.x, out=one) for _ in range(3)] == [one] * 3
+    codes, scales, packed = Fake(6, U8, 64, 32), Fake(7, E4M3, 64, 4), Fake(8, U8, 2304)
+    for out in (packed, [packed], (packed,)):
+        assert [diecast.pack_linear(codes, scales, out=out) for _ in range(3)] == [packed] * 3
 
 
 def test_the_stream_is_that_of_each_call(function):
@@ -115,6 +118,26 @@ def test_the_stream_is_that_of_each_call(function):
         assert run() == (call.data, call.scale) if exists else "HANDLE" in error_of(run)[1]
     with pytest.raises(diecast.Error, match="stream is no stream"):
         function(call.x, call.amax, stream="text", out=(call.data, call.scale))
+
+
+def test_an_exception_of_a_stream_is_the_calls(function):
+    class Stream:
+        """One whose address is 0, unless it is interrupted."""
+        asked, interrupted = 0, False
+
+        def __cuda_stream__(self):
+            self.asked += 1
+            if self.interrupted:
+                raise KeyboardInterrupt
+            return (0, 0)
+
+    call, stream = Call(), Stream()
+    for _ in range(3):
+        function(call.x, call.amax, stream=stream, out=(call.data, call.scale))
+    stream.asked, stream.interrupted = 0, True
+    with pytest.raises(KeyboardInterrupt):
+        function(call.x, call.amax, stream=stream, out=(call.data, call.scale))
+    assert stream.asked == 1
 
 
 CHANGES = {

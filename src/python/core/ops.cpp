@@ -31,6 +31,7 @@ PyObject* run_plain(const Op& op, Call& call) {
 
 [[gnu::noinline]] PyObject* call_slowly(Op& op, PyObject* const* arguments, Py_ssize_t count,
                                         PyObject* names) {
+  if (PyErr_Occurred() != nullptr) return nullptr;
   Call call(op);
   if (!call.parse(arguments, count, names, nullptr) || !call.ready(true)) return nullptr;
   PyObject* const result = run_plain(op, call);

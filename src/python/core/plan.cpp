@@ -37,7 +37,7 @@ bool Plan::add(Keyword keyword, Py_ssize_t at, PyObject* value) {
 }
 
 bool Plan::add_out(PyObject* out, const std::vector<std::uint8_t>& present) {
-  if (Py_TYPE(out) != &PyTuple_Type) return false;
+  if (Py_TYPE(out) != &PyTuple_Type || present.size() == 1) return false;  // Call returns the item
   out_size_ = static_cast<Py_ssize_t>(present.size());
   for (Py_ssize_t i = 0; i < out_size_; ++i)
     if (!add_tensor(present[static_cast<std::size_t>(i)], i, PyTuple_GetItem(out, i))) return false;
@@ -131,10 +131,8 @@ void Plans::keep(const Op& op, const Call& call, PyObject* const* arguments, Py_
   const int ordinal = read_[plan_->count_ - 1].device_id;
   device_ = opened_cuda_device(ordinal);
   if (device_ == 0) return false;
-  const bool known = plan_->stream_at_ < 0
-                         ? exchange_->current_stream(kCuda, ordinal, &stream_) == 0
-                         : stream_of(arguments[plan_->stream_at_], stream_);
-  return known || (PyErr_Clear(), false);
+  return plan_->stream_at_ < 0 ? exchange_->current_stream(kCuda, ordinal, &stream_) == 0
+                               : stream_of(arguments[plan_->stream_at_], stream_);
 }
 
 [[gnu::hot]] PyObject* PlannedCall::result() const {

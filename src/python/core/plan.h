@@ -84,7 +84,7 @@ class PlannedCall {
   ~PlannedCall() {
     if (plan_ != nullptr) --plan_->calls_;
   }
-  // False: there is no plan for it, or something is unusual. No exception is set.
+  // False: there is no plan for it, something is unusual, or its stream set an exception.
   bool take(const Plans& plans, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
   const void* tensors() const { return &structure_; }
   const Options& options() const { return plan_->options_; }

@@ -23,6 +23,7 @@ void end(PyObject* capsule) {
 
 [[gnu::noinline]] PyObject* run_slowly(Prepared& prepared, PyObject* const* arguments,
                                        Py_ssize_t count, PyObject* names) {
+  if (PyErr_Occurred() != nullptr) return nullptr;
   Call call(*prepared.op);
   if (!call.parse(arguments, count, names, &prepared.options) || !call.ready(true)) return nullptr;
   const auto launch = [&] {
