@@ -83,6 +83,7 @@ def test_sums_in_the_order_of_slots(cols, dtype):
     ({"routing": IDS.astype("u4")}, {}, "dtype_mismatch"),
     ({"routing": numpy.zeros(4, "i8")}, {"form": "contiguous"}, "dtype_mismatch"),
     ({"expert_map": numpy.zeros(3, "i8")}, {}, "dtype_mismatch"),
+    ({"expert_map": numpy.zeros(0, "i4")}, {}, "shape_mismatch"),
     ({"routing": numpy.zeros(4, "i4"), "expert_map": numpy.zeros(3, "i4")}, {"form": "contiguous"}, "not_supported"),
     ({"routing": IDS[:2]}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
     ({"routing": IDS[0]}, {"form": "contiguous"}, "shape_mismatch"),

@@ -56,6 +56,10 @@ struct BoundLinearExperts : line::linear_experts {
   static Result<void> read_map(ExpertMap& to, const diecast_tensor* tensor) {
     if (tensor == nullptr) return {};
     to.experts = elements_of(*tensor);
+    if (to.experts == 0) {  // whose address may be that of no map
+      return Error{ErrorCode::shape_mismatch, cat(kName, ": expert_map has no elements"),
+                   "pass one for each expert that ids count, or leave it out"};
+    }
     DIECAST_TRY(to.local, indices_of(tensor, to.experts, {kName, "expert_map"}));
     return {};
   }
