@@ -12,10 +12,9 @@
 namespace diecast::c {
 namespace {
 
-constexpr char kPrepare[] = "diecast_quantize_for_prepare",
-                           kRun[] = "diecast_quantize_for_run",
-                           kOutputs[] = "diecast_quantize_for_outputs",
-                           kSources[] = "diecast_quantize_for_sources";
+constexpr char kPrepare[] = "diecast_quantize_for_prepare", kRun[] = "diecast_quantize_for_run",
+               kOutputs[] = "diecast_quantize_for_outputs",
+               kSources[] = "diecast_quantize_for_sources";
 
 struct QuantizeForObject : Object {
   static constexpr Kind kKind = Kind::quantize_for;

@@ -89,7 +89,7 @@ Command add_verify(CLI::App& app) {
       "form of weights an engine reads, which modules are to be ignored, parts, shapes, types,\n"
       "scales that fused modules share. Known are the forms that `diecast quantize` writes, and\n"
       "other tools' of the same names. That no rule is broken does not say that an engine has the\n"
-      "model's architecture. Where an engine's rules for a form are not known, the exit code is 1.");
+      "model's architecture. Where rules of an engine are not known, the exit code is 1.");
   return {command, [options] { return verify(*options); }};
 }
 
