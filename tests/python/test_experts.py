@@ -86,6 +86,7 @@ def test_sums_in_the_order_of_slots(cols, dtype):
     ({"expert_map": numpy.zeros(0, "i4")}, {}, "shape_mismatch"),
     ({"routing": numpy.zeros(4, "i4"), "expert_map": numpy.zeros(3, "i4")}, {"form": "contiguous"}, "not_supported"),
     ({"routing": IDS[:2]}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
+    ({"routing": numpy.zeros((5, 3), "i4")}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
     ({"routing": IDS[0]}, {"form": "contiguous"}, "shape_mismatch"),
     ({"routing": IDS}, {"form": "masked"}, "shape_mismatch"),
     ({"factor": FACTORS[:2]}, {}, "shape_mismatch"),
@@ -105,6 +106,8 @@ def test_bad_calls_of_linear_experts(change, options, code):
     (IDS, {}, "value_missing"),
     (IDS, {"experts": -1}, "value_missing"),
     (IDS[:4], {"experts": EXPERTS}, "shape_mismatch"),
+    (numpy.zeros((5, 3), "i4"), {"experts": EXPERTS, "out": numpy.empty((5, 8), "f2")}, "shape_mismatch"),
+    (IDS, {"experts": EXPERTS, "out": numpy.empty((2, 8), "f2")}, "shape_mismatch"),
     (IDS.astype("i8"), {"experts": EXPERTS}, "dtype_mismatch"),
     (IDS, {"experts": EXPERTS, "out": numpy.empty((TOKENS, 7), "f2")}, "shape_mismatch"),
 ])

@@ -19,6 +19,14 @@ Shape rows_for(const diecast_tensor& tensor, std::int64_t cols) {
   return shape;
 }
 
+// One element a row: of more, a row would have another's.
+Result<void> check_count(const diecast_tensor& tensor, std::int64_t rows, const TensorName& name) {
+  if (elements_of(tensor) == rows) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(name.text(), " has ", elements_of(tensor), " elements, not ", rows),
+               "pass one for each slot of each token"};
+}
+
 struct BoundLinearExperts : line::linear_experts {
   using Prepared = PreparedLinearExperts;
   struct Views {
@@ -75,6 +83,8 @@ struct BoundLinearExperts : line::linear_experts {
                 floats_of(t.factor, capped_product(o.weights, of_each), {kName, "factor"}));
     DIECAST_TRY(v.routing.form, read_word<RoutingForm>(o.form, kName, "form"));
     DIECAST_CHECK(read_routing(v.routing, t.routing, indices(v)));
+    if (v.routing.form == RoutingForm::indexed)
+      DIECAST_CHECK(check_count(*t.routing, v.out.rows(), {kName, "routing"}));
     DIECAST_CHECK(read_map(v.routing.map, t.expert_map));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
@@ -128,6 +138,14 @@ struct BoundCombineExperts : line::combine_experts {
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
     DIECAST_TRY(v.topk.ids, indices_of(t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
     DIECAST_TRY(v.topk.weights, floats_of(t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
+    DIECAST_CHECK(check_count(*t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
+    DIECAST_CHECK(check_count(*t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
+    const Shape ids = shape_of(*t.topk_ids);
+    if (ids.rows() != v.out.rows()) {
+      return Error{ErrorCode::shape_mismatch,
+                   cat(kName, ": out is ", v.out.shape.text(), ", topk_ids ", ids.text()),
+                   "give out a row for each row of topk_ids"};
+    }
     if (o.experts <= 0) {
       return Error{ErrorCode::value_missing, cat(kName, ": experts = ", o.experts),
                    "pass experts, the number of experts that topk_ids counts"};
