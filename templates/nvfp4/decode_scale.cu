@@ -36,6 +36,7 @@ DIECAST_KERNEL {
   const i64 i = i64{blockIdx.x} * THREADS + threadIdx.x;
   if (i >= count) return;
   const f32 decode = decode_scale_of(amax[i]);
-  scales[i] = RECIPROCAL ? quotient(1.0f, decode) : decode;
+  const f32 scale = RECIPROCAL ? quotient(1.0f, decode) : decode;
+  scales[i] = scale == scale ? scale : NAN;  // one NaN on every processor
   if constexpr (INPUT) inputs[i] = input;
 }

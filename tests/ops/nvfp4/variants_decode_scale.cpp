@@ -1,6 +1,7 @@
 // Runner of decode_scale: amaxes of every magnitude, zero, infinity and NaN among them, against the
 // formulas of the profiles.
 #include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <random>
@@ -36,7 +37,8 @@ std::string decode_scale_difference(Kernel& kernel, const Case& one, const Bindi
                                         static_cast<int>(random() % 60) - 40)
                            : odd[i % 6]);
     const float decode = expected(profile, static_cast<float>(s.number("BOUND")), amaxes.back());
-    want.push_back(reciprocal ? 1.0f / decode : decode);
+    const float scale = reciprocal ? 1.0f / decode : decode;
+    want.push_back(std::isnan(scale) ? std::bit_cast<float>(0x7FFFFFFF) : scale);
   }
   const std::size_t bytes = amaxes.size() * sizeof(float);
   const std::vector<float> inputs(with_input ? amaxes.size() : 0, 0.375f);
