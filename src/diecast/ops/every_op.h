@@ -35,12 +35,17 @@ using EveryOp =
                PreparedQuantizeNvfp4Grouped, PreparedStaticFp4FakeQuant, PreparedTransposeCodes,
                PreparedTransposeNvfp4, PreparedUnpackLinear>;
 
-// Calls `visit(std::type_identity<Prepared>{})` for each op of the list.
-template <class Visit>
+// Those of them that C and Python lack: their operands are lists of tensors, or they are one way of
+// another op.
+using EveryOpOfCppAlone = std::tuple<PreparedAmaxGrouped, PreparedGemmCublaslt, PreparedMasterCast,
+                                     PreparedPostAllGather>;
+
+// Calls `visit(std::type_identity<Prepared>{})` for each op of a list.
+template <class Ops = EveryOp, class Visit>
 void for_each_op(Visit&& visit) {
   [&]<class... Prepared>(std::type_identity<std::tuple<Prepared...>>) {
     (visit(std::type_identity<Prepared>{}), ...);
-  }(std::type_identity<EveryOp>{});
+  }(std::type_identity<Ops>{});
 }
 // The same for the requests that they are prepared for.
 template <class Visit>
