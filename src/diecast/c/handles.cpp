@@ -29,7 +29,7 @@ constinit std::array<std::atomic<Slot*>, kChunks> chunks{};
 // A child lacks the threads that used objects when it was forked: nothing is in use there.
 constinit std::atomic<std::uint64_t> epoch = 0;
 
-Slot* place(std::size_t index) {
+Slot* slot_at(std::size_t index) {
   if (index >= kChunk * kChunks) return nullptr;
   Slot* const chunk = chunks[index / kChunk].load(std::memory_order_acquire);
   return chunk == nullptr ? nullptr : chunk + index % kChunk;
@@ -122,14 +122,14 @@ bool Use::has(const Slot* slot) {
 
 Result<std::uint64_t> open(std::unique_ptr<Object> object) {
   DIECAST_TRY(const std::uint32_t index, take_place());
-  Slot& slot = *place(index);
+  Slot& slot = *slot_at(index);
   slot.object.store(object.release());
   const std::uint64_t state = slot.state.fetch_add(kGeneration + kOpen) + kGeneration;
   return (state >> 32 << 32) | (index + 1);
 }
 
 [[gnu::hot]] Result<void> Use::take(std::uint64_t handle, Kind kind, const char* function) {
-  Slot* const slot = place(static_cast<std::uint32_t>(handle) - std::size_t{1});
+  Slot* const slot = slot_at(static_cast<std::uint32_t>(handle) - std::size_t{1});
   if (slot == nullptr) [[unlikely]]
     return no_object(function, kind_word(kind));
   const std::uint64_t state = slot->state.fetch_add(1, std::memory_order_acquire);
@@ -149,7 +149,7 @@ Result<std::uint64_t> open(std::unique_ptr<Object> object) {
 Result<void> close(std::uint64_t handle) {
   if (callbacks > 0) return in_use("an event callback");
   const std::uint32_t index = static_cast<std::uint32_t>(handle) - 1;
-  Slot* const slot = place(index);
+  Slot* const slot = slot_at(index);
   if (slot == nullptr) return no_object("diecast_close", "object");
   if (Use::has(slot)) return in_use("a call that uses the object");
   std::uint64_t state = slot->state.load();
