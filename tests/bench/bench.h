@@ -80,6 +80,8 @@ Result<Figures> bench_plot(Runtime& runtime, const std::vector<BenchShape>& shap
 // Layers of experts on a GPU: some that models have, or of 8 experts, two a token, whose outputs
 // and x have as many columns as these shapes have rows and columns.
 Result<Figures> bench_linear(Runtime& runtime, const std::vector<BenchShape>& shapes);
+// The functions of diecast/device/math on a GPU, beside CUDA's own.
+Result<Figures> bench_functions(Runtime& runtime);
 Result<Figures> bench_gemm(Runtime& runtime);     // gemm_nvfp4 on a GPU, by each of its ways
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_python(Runtime& runtime);   // calls from Python beside calls from C++

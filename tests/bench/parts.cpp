@@ -108,6 +108,7 @@ std::vector<Part> parts(const BenchOptions& given) {
                         {"small", small},
                         {"inputs", inputs},
                         {"specialization", special},
+                        {"functions", bench_functions},
                         {"gemm", bench_gemm},
                         {"linear", linear},
                         {"launch", bench_launch},

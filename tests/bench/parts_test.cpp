@@ -90,8 +90,8 @@ TEST(Bench, WrongWordsAreErrorsWithAFix) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"cpu"},
        "part: cpu not in "
-       "{compile,cache,warm,host,checkpoint,gpu,small,inputs,specialization,gemm,linear,launch,"
-       "weights,options,python}" +
+       "{compile,cache,warm,host,checkpoint,gpu,small,inputs,specialization,functions,gemm,linear,"
+       "launch,weights,options,python}" +
            takes},
       {{"gpu", "--shap", "16x64"},
        "`diecast-bench` has no option \"--shap\"; did you mean `--shape`?" + takes},

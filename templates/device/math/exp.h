@@ -15,6 +15,14 @@ DIECAST_DEVICE f32 scaled(f32 p, int n) {
   return __fmul_rn(__fmul_rn(p, power_of_two(half)), power_of_two(n - half));
 }
 
+// y * 2^n in one rounding, for n from -190 to 0 and |y| of at most 2^60.
+struct DownBy {
+  f32 of_64_more;  // 2^(n + 64)
+  DIECAST_DEVICE explicit DownBy(int n) : of_64_more(power_of_two(n + 64)) {}
+  DIECAST_DEVICE f32 of(f32 y) const { return __fmul_rn(__fmul_rn(y, of_64_more), 0x1p-64f); }
+  DIECAST_DEVICE f32 of_plus(f32 y, f32 z) const { return __fmaf_rn(__fmul_rn(y, of_64_more), 0x1p-64f, z); }  // added to z
+};
+
 // The integer nearest to a number of less than 2^22, as a float and as an integer.
 struct Nearest {
   f32 number;
@@ -26,6 +34,8 @@ DIECAST_DEVICE Nearest nearest(f32 x, f32 factor) {
   return {__fsub_rn(sum, kUnits), static_cast<int>(__float_as_uint(sum) - __float_as_uint(kUnits))};
 }
 
+constexpr f32 kOneOverLn2 = 0x1.715476p+0f;
+
 // exp(x) = p * 2^n, for |x| of at most 125; with a low part below its last place, exp(x + low).
 struct ExpParts {
   f32 p;
@@ -34,20 +44,22 @@ struct ExpParts {
 DIECAST_DEVICE f32 less_multiple_of_ln2(f32 x, f32 k) {
   return __fmaf_rn(k, -0x1.7f7d1cp-20f, __fmaf_rn(k, -0x1.62e4p-1f, x));  // 16 bits of ln 2 first, so that this is exact
 }
-DIECAST_DEVICE f32 exp_polynomial(f32 r) {
+// exp(r) - 1 and exp(r), for |r| of at most ln(2) / 2.
+DIECAST_DEVICE f32 expm1_polynomial(f32 r) {
   f32 q = 0x1.6d6aacp-10f;
   q = __fmaf_rn(q, r, 0x1.123c46p-7f);
   q = __fmaf_rn(q, r, 0x1.5554cep-5f);
   q = __fmaf_rn(q, r, 0x1.55548ep-3f);
   q = __fmaf_rn(q, r, 0.5f);
-  return __fadd_rn(1.0f, __fmaf_rn(__fmul_rn(r, r), q, r));
+  return __fmaf_rn(__fmul_rn(r, r), q, r);
 }
+DIECAST_DEVICE f32 exp_polynomial(f32 r) { return __fadd_rn(1.0f, expm1_polynomial(r)); }
 DIECAST_DEVICE ExpParts exp_parts(f32 x) {
-  const Nearest k = nearest(x, 0x1.715476p+0f);  // 1 / ln 2
+  const Nearest k = nearest(x, kOneOverLn2);
   return {exp_polynomial(less_multiple_of_ln2(x, k.number)), k.integer};
 }
 DIECAST_DEVICE ExpParts exp_parts(f32 x, f32 low) {
-  const Nearest k = nearest(x, 0x1.715476p+0f);
+  const Nearest k = nearest(x, kOneOverLn2);
   return {exp_polynomial(__fadd_rn(less_multiple_of_ln2(x, k.number), low)), k.integer};
 }
 

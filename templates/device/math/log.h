@@ -34,13 +34,12 @@ DIECAST_DEVICE LogParts log_parts(f32 x) {
   p = __fmaf_rn(p, f, 0x1.99a476p-3f);
   p = __fmaf_rn(p, f, -0x1.000006p-2f);
   p = __fmaf_rn(p, f, 0x1.555548p-2f);
-  const f32 square = __fmul_rn(f, f);
-  return {static_cast<f32>(of.e), f, __fmaf_rn(__fmul_rn(square, f), p, __fmul_rn(square, -0.5f))};
+  return {static_cast<f32>(of.e), f, __fmul_rn(__fmul_rn(f, f), __fmaf_rn(p, f, -0.5f))};
 }
 
 // Of 0, negative numbers, infinity and NaN; true if it is one of these.
 DIECAST_DEVICE bool log_is_special(f32 x, f32& result) {
-  if (x > 0.0f && x < __uint_as_float(0x7F800000u)) return false;
+  if (__float_as_uint(x) - 1 < 0x7F7FFFFFu) return false;
   result = x == 0.0f ? __uint_as_float(0xFF800000u) : x < 0.0f ? __uint_as_float(0x7FFFFFFFu) : x;
   return true;
 }
@@ -58,11 +57,7 @@ DIECAST_DEVICE f32 log2(f32 x) {
   if (log_is_special(x, special)) return special;
   constexpr f32 kHigh = 0x1.715476p+0f, kLow = 0x1.4ae0cp-26f;  // 1 / ln 2
   const LogParts of = log_parts(x);
-  const f32 y = __fadd_rn(of.f, of.t), rest = __fadd_rn(__fsub_rn(of.f, y), of.t);
-  const f32 high = __fmul_rn(y, kHigh);
-  const f32 low = __fmaf_rn(rest, kHigh, __fmaf_rn(y, kLow, __fmaf_rn(y, kHigh, -high)));
-  const f32 sum = __fadd_rn(of.e, high);
-  return __fadd_rn(sum, __fadd_rn(__fadd_rn(__fsub_rn(of.e, sum), high), low));
+  return __fadd_rn(of.e, __fmaf_rn(of.f, kHigh, __fmaf_rn(of.f, kLow, __fmul_rn(of.t, kHigh))));
 }
 
 }  // namespace diecast::math

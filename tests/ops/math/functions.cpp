@@ -5,6 +5,7 @@
 #include <diecast/ops/reference/numbers.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,58 +17,57 @@
 namespace diecast::math_test {
 namespace {
 
-using Wide = long double;
-constexpr Wide kInfinity = std::numeric_limits<Wide>::infinity();
-
-Wide narrow(double (*function)(double), Wide x) { return function(static_cast<double>(x)); }
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // x times a share: nothing is left of -infinity.
-Wide share(Wide x, Wide of) { return x == -kInfinity ? -0.0L : x * of; }
+double share(double x, double of) { return x == -kInfinity ? -0.0 : x * of; }
 
-Wide gelu(Wide x, Wide) { return share(x, std::erfc(-x / std::sqrt(2.0L)) / 2); }
-Wide gelu_tanh(Wide x, Wide) {
-  if (x == -kInfinity) return -0.0L;
-  const Wide argument = std::sqrt(8 / std::acos(-1.0L)) * (x + 0.044715L * x * x * x);
+double gelu(double x, double) { return share(x, std::erfc(x * -0x1.6a09e667f3bcdp-1) / 2); }
+double gelu_tanh(double x, double) {
+  if (x == -kInfinity) return -0.0;
+  const double argument = 0x1.9884533d43651p+0 * (x + 0.044715 * x * x * x);  // sqrt(8 / pi)
   return x / (1 + std::exp(-argument));
 }
+
+// 2^n of normal numbers.
+double power_of_2(int n) { return std::bit_cast<double>(std::uint64_t(1023 + n) << 52); }
 
 }  // namespace
 
 const std::array<Function, 14>& functions() {
   static const std::array<Function, 14> all = {{
-      {"exp", [](Wide x, Wide) { return narrow(std::exp, x); }, 1.1, 1e-5f},
-      {"exp2", [](Wide x, Wide) { return narrow(std::exp2, x); }, 1.0, 1e-6f},
-      {"log", [](Wide x, Wide) { return narrow(std::log, x); }, 1.7, 1e-5f},
-      {"log2", [](Wide x, Wide) { return narrow(std::log2, x); }, 1.0, 1e-5f},
-      {"sqrt", [](Wide x, Wide) { return std::sqrt(x); }, 0.5, 1e-6f},
-      {"rsqrt", [](Wide x, Wide) { return 1 / std::sqrt(x); }, 1.5, 1e-6f},
-      {"sin", [](Wide x, Wide) { return narrow(std::sin, x); }, 1.7, 1e-4f},
-      {"cos", [](Wide x, Wide) { return narrow(std::cos, x); }, 1.7, 1e-4f},
-      {"tanh", [](Wide x, Wide) { return narrow(std::tanh, x); }, 1.6, 1e-3f},
-      {"sigmoid", [](Wide x, Wide) { return 1 / (1 + narrow(std::exp, -x)); }, 2.6, 1e-5f},
-      {"silu", [](Wide x, Wide) { return share(x, 1 / (1 + narrow(std::exp, -x))); }, 3.4, 1e-5f},
-      {"gelu", gelu, 5.8, 1e-4f},
-      {"gelu_tanh", gelu_tanh, 3.4, 1e-4f},
-      {"pow",
-       [](Wide x, Wide y) -> Wide {
-         return std::pow(static_cast<double>(x), static_cast<double>(y));
-       },
-       0.51, 1e-3f},
+      {"exp", [](double x, double) { return std::exp(x); }, 1.1, 1e-5f, 0x73BE8202810ADC6Fu},
+      {"exp2", [](double x, double) { return std::exp2(x); }, 1.0, 1e-6f, 0x3CD25BDB590F1D96u},
+      {"log", [](double x, double) { return std::log(x); }, 1.7, 1e-5f, 0x2EA02EA961218186u},
+      {"log2", [](double x, double) { return std::log2(x); }, 1.0, 1e-5f, 0x50335341ED6A94D7u},
+      {"sqrt", [](double x, double) { return std::sqrt(x); }, 0.5, 1e-6f, 0xAF0730C909630BB8u},
+      {"rsqrt", [](double x, double) { return 1 / std::sqrt(x); }, 0.51, 1e-6f,
+       0x0366438059B3A700u},
+      {"sin", [](double x, double) { return std::sin(x); }, 1.7, 1e-4f, 0x290C271DBA4A9A80u},
+      {"cos", [](double x, double) { return std::cos(x); }, 1.7, 1e-4f, 0xBB7238BE15B9BF50u},
+      {"tanh", [](double x, double) { return std::tanh(x); }, 2.6, 1e-3f, 0xA8A1FA15B10546D4u},
+      {"sigmoid", [](double x, double) { return 1 / (1 + std::exp(-x)); }, 2.6, 1e-5f,
+       0xB4E304D4343D326Eu},
+      {"silu", [](double x, double) { return share(x, 1 / (1 + std::exp(-x))); }, 3.4, 1e-5f,
+       0x00ADAA7313A0565Bu},
+      {"gelu", gelu, 5.8, 1e-4f, 0x30ABE31962BB893Fu},
+      {"gelu_tanh", gelu_tanh, 3.4, 1e-4f, 0x851EFFE57B00240Fu},
+      {"pow", [](double x, double y) { return std::pow(x, y); }, 0.51, 1e-3f, 0xA6CE412BB64D51A1u},
   }};
   return all;
 }
 
-double ulps_from(float got, Wide exact, DType type) {
+double ulps_from(float got, double exact, DType type) {
   if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) == std::isnan(got) ? 0 : 1e9;
   const int digits = type == DType::f32 ? 24 : type == DType::bf16 ? 8 : 11;
   const int most = type == DType::f16 ? 16 : 128, least = type == DType::f16 ? -13 : -125;
-  const Wide limit = std::ldexp(1.0L, most);  // the next number, if there were one
+  const double limit = power_of_2(most);  // the next number, if there were one
   if (std::isinf(got)) exact = std::copysign(std::min(std::fabs(exact), limit), exact);
-  const Wide result = std::isinf(got) ? std::copysign(limit, static_cast<Wide>(got)) : got;
-  int exponent = 0;
-  std::frexp(std::fabs(exact) == kInfinity ? limit : exact, &exponent);
-  exponent = std::clamp(exponent, least, most);
-  return static_cast<double>(std::fabs(result - exact) / std::ldexp(1.0L, exponent - digits));
+  const double result = std::isinf(got) ? std::copysign(limit, got) : got;
+  // |exact| is at least half of 2^exponent and below it.
+  const auto bits = std::bit_cast<std::uint64_t>(std::min(std::fabs(exact), limit));
+  const int exponent = std::clamp(static_cast<int>(bits >> 52) - 1022, least, most);
+  return std::fabs(result - exact) * power_of_2(digits - exponent);
 }
 
 float number_of(std::uint32_t bits, DType type) {
@@ -92,6 +92,29 @@ std::vector<std::uint32_t> exponents(std::size_t count, DType type) {
   return out;
 }
 
+std::uint64_t sum_of_all(const std::shared_ptr<Device>& device, std::size_t function) {
+  const auto runtime = test_runtime_with("math/functions.cu");
+  const Bindings bindings = Bindings().set("T", DType::f32).set("SUM", Value::boolean(true));
+  const auto kernel =
+      runtime->preload(runtime->specialize_for("functions", bindings, *device).value(), device)
+          .value();
+  std::uint64_t sum = 0;
+  const variants::DeviceBuffer of_device(*device, &sum, sizeof sum);
+  kernel
+      ->launch({{"function", KernelArgument::scalar(static_cast<std::uint32_t>(function))},
+                {"first", KernelArgument::scalar(std::uint32_t{0})},
+                {"step", KernelArgument::scalar(std::uint32_t{1})},
+                {"y", KernelArgument::tensor(DType::u32, nullptr)},
+                {"out", KernelArgument::tensor(DType::u32, nullptr)},
+                {"sum", of_device.argument(DType::u64)},
+                {"count", KernelArgument::size(std::int64_t{1} << 32)}},
+               {})
+      .value();
+  device->copy_to_host(&sum, of_device.data_pointer(), sizeof sum, {}).value();
+  device->synchronize({}).value();
+  return sum;
+}
+
 Functions::Functions(std::shared_ptr<Device> device, DType type, bool fast)
     : device_(std::move(device)), type_(type) {
   runtime_ = test_runtime_with("math/functions.cu");
@@ -110,6 +133,7 @@ std::vector<float> Functions::run(std::size_t function, std::uint32_t first, std
                 {"step", KernelArgument::scalar(step)},
                 {"y", exponents.argument(DType::u32)},
                 {"out", out.argument(DType::u32)},
+                {"sum", KernelArgument::tensor(DType::u64, nullptr)},
                 {"count", KernelArgument::size(static_cast<std::int64_t>(y.size()))}},
                {})
       .value();
@@ -124,33 +148,33 @@ std::vector<float> Functions::run(std::size_t function, std::uint32_t first, std
   return numbers;
 }
 
-std::string worst_error(Functions& on, std::size_t function, DType type, std::uint32_t first,
-                        std::uint32_t step, const std::vector<std::uint32_t>& y) {
+double bound_of(std::size_t function, DType type) {
+  const double ulps = functions()[function].ulps;
+  return type == DType::f32 ? ulps : 0.5 + ulps / 4096;
+}
+
+Worst worst_error(Functions& on, std::size_t function, DType type, std::uint32_t first,
+                  std::uint32_t step, const std::vector<std::uint32_t>& y) {
   const Function& of = functions()[function];
   const auto got = on.run(function, first, step, y);
-  const double bound = type == DType::f32 ? of.ulps : 0.5 + of.ulps / 4096;
   const std::size_t shares = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::string> found(shares);
+  std::vector<Worst> found(shares);
   std::vector<std::thread> threads;
   for (std::size_t share = 0; share < shares; ++share) {
     threads.emplace_back([&, share] {
-      double worst = bound;
       for (std::size_t i = share; i < got.size(); i += shares) {
         const float x = number_of(first + static_cast<std::uint32_t>(i) * step, type);
-        const Wide exact = of.exact(x, number_of(y[i], type));
-        const double ulps = ulps_from(got[i], exact, type);
+        const double exact = of.exact(x, number_of(y[i], type));
         const bool sign = got[i] == 0 && exact == 0 && std::signbit(got[i]) != std::signbit(exact);
-        if (ulps <= worst && !sign) continue;
-        worst = std::max(worst, ulps);
-        found[share] = cat(of.name, " of ", x, ", ", number_of(y[i], type), " is ", got[i],
-                           ", not ", static_cast<double>(exact), ": ", ulps, " ulp");
+        const double ulps = sign ? 1e9 : ulps_from(got[i], exact, type);
+        if (ulps <= found[share].ulps) continue;
+        found[share] = {ulps, cat(of.name, " of ", x, ", ", number_of(y[i], type), " is ", got[i],
+                                  ", not ", exact, ": ", ulps, " ulp")};
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const std::string& one : found)
-    if (!one.empty()) return one;
-  return "";
+  return *std::ranges::max_element(found, {}, &Worst::ulps);
 }
 
 }  // namespace diecast::math_test

@@ -1,12 +1,10 @@
 // The functions of diecast/device/math on a GPU: the host's bits, and approximations that are near.
-// With DIECAST_EXHAUSTIVE=1 of all 2^32 floats.
 #include <diecast/launch/host_device.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "how_many.h"
 #include "ops/math/functions.h"
 #include "ops/test_runtime.h"
 
@@ -23,31 +21,38 @@ class MathOnGpu : public ::testing::Test {
     if (!host) GTEST_SKIP() << host.error().message();
     host_ = *host;
   }
-  void expect_equal(DType type, std::uint32_t step, int bits) {
+  void expect_equal(std::size_t function, DType type, std::uint32_t step, int bits) {
     Functions on(gpu_, type), wanted(host_, type);
     const std::uint64_t all = (std::uint64_t{1} << bits) / step;
     const auto y = exponents(std::min<std::uint64_t>(all, 1u << 24), type);
+    for (std::uint64_t at = 0; at < all; at += y.size()) {
+      const auto first = static_cast<std::uint32_t>(at * step);
+      const auto got = on.run(function, first, step, y),
+                 want = wanted.run(function, first, step, y);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_EQ(std::memcmp(&got[i], &want[i], sizeof got[i]), 0)
+            << functions()[function].name << " of "
+            << number_of(first + static_cast<std::uint32_t>(i) * step, type) << ", "
+            << number_of(y[i], type) << ": " << got[i] << ", not " << want[i];
+    }
+  }
+  void expect_all_equal(DType type) {
     for (std::size_t function = 0; function < functions().size(); ++function)
-      for (std::uint64_t at = 0; at < all; at += y.size()) {
-        const auto first = static_cast<std::uint32_t>(at * step);
-        const auto got = on.run(function, first, step, y),
-                   want = wanted.run(function, first, step, y);
-        for (std::size_t i = 0; i < got.size(); ++i)
-          ASSERT_EQ(std::memcmp(&got[i], &want[i], sizeof got[i]), 0)
-              << functions()[function].name << " of "
-              << number_of(first + static_cast<std::uint32_t>(i) * step, type) << ", "
-              << number_of(y[i], type) << ": " << got[i] << ", not " << want[i];
-      }
+      expect_equal(function, type, 1, 16);
   }
   std::shared_ptr<Device> gpu_, host_;
 };
 
-TEST_F(MathOnGpu, OfFloatsHasTheHostsBits) {
-  const bool all = testing::exhaustive();
-  expect_equal(DType::f32, all ? 1 : 4093, 32);
+TEST_F(MathOnGpu, OfBf16HasTheHostsBits) { expect_all_equal(DType::bf16); }
+TEST_F(MathOnGpu, OfF16HasTheHostsBits) { expect_all_equal(DType::f16); }
+
+class MathOnGpuOfFloats : public MathOnGpu, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(MathOnGpuOfFloats, HasTheHostsBits) { expect_equal(GetParam(), DType::f32, 4093, 32); }
+TEST_P(MathOnGpuOfFloats, HasTheHostsSumOfAll) {
+  EXPECT_EQ(sum_of_all(gpu_, GetParam()), functions()[GetParam()].sum);
 }
-TEST_F(MathOnGpu, OfBf16HasTheHostsBits) { expect_equal(DType::bf16, 1, 16); }
-TEST_F(MathOnGpu, OfF16HasTheHostsBits) { expect_equal(DType::f16, 1, 16); }
+INSTANTIATE_TEST_SUITE_P(Functions, MathOnGpuOfFloats, every_function(), function_name);
 
 // Of arguments from 1/8 to 8, where each is at home.
 TEST_F(MathOnGpu, ApproximationsAreNear) {
@@ -58,9 +63,8 @@ TEST_F(MathOnGpu, ApproximationsAreNear) {
     const auto got = on.run(function, first, step, y);
     for (std::size_t i = 0; i < got.size(); ++i) {
       const float x = number_of(first + static_cast<std::uint32_t>(i) * step, DType::f32);
-      const long double exact = functions()[function].exact(x, 1.5L);
-      ASSERT_NEAR(got[i], static_cast<double>(exact),
-                  functions()[function].fast_error * std::max(1.0L, std::fabs(exact)))
+      const double exact = functions()[function].exact(x, 1.5);
+      ASSERT_NEAR(got[i], exact, functions()[function].fast_error * std::max(1.0, std::fabs(exact)))
           << functions()[function].name << " of " << x;
     }
   }

@@ -22,5 +22,21 @@ TEST(MathCompiles, WithoutAWarningOrASpill) {
   }
 }
 
+// What the bench times.
+TEST(MathCompiles, BesideCudasOwn) {
+  const auto runtime = test_runtime_with("../bench/patterns/elementwise.cu");
+  const auto compiler = runtime->compiler(Target::parse("sm_90a").value());
+  if (!compiler) GTEST_SKIP() << compiler.error().message();
+  for (const char* function : {"rsqrt", "gelu", "pow"}) {
+    for (const char* by : {"math", "cuda", "fast"}) {
+      const std::string spelling = std::string("F=") + function + " BY=" + by + " @ sm_90a";
+      const auto one = runtime->specialize("elementwise " + spelling).value();
+      const auto resolved = runtime->resolve(one);
+      ASSERT_TRUE(resolved) << spelling << ": " << resolved.error().message();
+      EXPECT_EQ(resolved->artifact->log, "") << spelling;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace diecast::math_test
