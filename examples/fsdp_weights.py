@@ -1,8 +1,8 @@
-"""Training under FSDP2 with NVFP4 copies of the weights, on the CPU: python examples/fsdp_weights.py
+"""Training under FSDP2 with NVFP4 copies of the weights: python examples/fsdp_weights.py
 
-Two ranks train a small transformer layer. Each rank has a shard of every weight in f32. After each step
-the ranks cast their shards together, and gather the codes. The result is compared with the cast of each
-whole weight: it has the same bits."""
+Two ranks train a small transformer layer, on two GPUs by NCCL where there are two, else on the CPU by gloo.
+Each rank has a shard of every weight in f32. After each step the ranks cast their shards together, and
+gather the codes. The result is compared with the cast of each whole weight: it has the same bits."""
 
 import sys
 import tempfile
@@ -33,13 +33,18 @@ def same_bits(a, b):
                for p, q in ((a.data, b.data), (a.scale, b.scale), (a.amax, b.amax)))
 
 
-def train(rank, folder):
+def train(rank, folder, device):
     """What each rank does."""
-    dist.init_process_group("gloo", init_method=f"file://{folder}/ranks", rank=rank, world_size=RANKS)
-    diecast.torch.use_host()
+    backend = "nccl" if device == "cuda" else "gloo"
+    dist.init_process_group(backend, init_method=f"file://{folder}/ranks", rank=rank, world_size=RANKS)
+    if device == "cuda":
+        torch.cuda.set_device(rank)
+    else:
+        diecast.torch.use_host()
+    torch.set_default_device(device)
     torch.manual_seed(0)
     model = torch.nn.TransformerEncoderLayer(WIDTH, 4, 2 * WIDTH, dropout=0.0, batch_first=True)
-    fully_shard(model, mesh=init_device_mesh("cpu", (RANKS,)))
+    fully_shard(model, mesh=init_device_mesh(device, (RANKS,)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     masters = [parameter for parameter in model.parameters() if parameter.ndim == 2]
     weights = [NVFP4Tensor.quantize(torch.zeros(parameter.shape, dtype=torch.bfloat16), square=True)
@@ -65,5 +70,6 @@ def train(rank, folder):
 
 
 if __name__ == "__main__":
+    where = "cuda" if torch.cuda.device_count() >= RANKS else "cpu"
     with tempfile.TemporaryDirectory() as folder:
-        processes.spawn(train, (folder,), nprocs=RANKS)
+        processes.spawn(train, (folder, where), nprocs=RANKS)
