@@ -12,6 +12,7 @@ import diecast
 import diecast.torch
 from diecast.compat import megatron
 from diecast.torch import NVFP4Tensor, quantize_master_weights
+from diecast.torch._distributed import _Communicator
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -116,3 +117,12 @@ def test_cpu_weights_are_refused_until_asked_for():
                 matrix(4, 32), device="host"), shape=(4, 32))], [matrix(4, 32)], [0])
     finally:
         diecast.torch.use_host()
+
+
+def test_what_a_group_does_waits_for_the_librarys_stream(monkeypatch):
+    for name in ("ExternalStream", "default_stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda *of, name=name, **named: (name, *of))
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: stream)
+    ranks = _Communicator(None, torch.device("cuda", 1))
+    assert ranks._on(0) == ("default_stream", torch.device("cuda", 1))
+    assert ranks._on(4096) == ("ExternalStream", 4096)

@@ -1,5 +1,6 @@
 """torch tensors on a GPU: the host's bits, streams, graphs, devices. Run by tests/gpu.sh's machine."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -160,3 +161,12 @@ def test_fake_tensors_are_refused():
         x = torch.empty(4, 64, device="cuda")
     with pytest.raises((ValueError, TypeError, RuntimeError)):
         diecast.quantize_nvfp4(x)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU")
+def test_two_ranks_cast_shards_by_nccl():
+    example = Path(__file__).resolve().parents[3] / "examples/fsdp_weights.py"
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=300,
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("4 of 4 weights equal the whole cast") == 3, done.stdout

@@ -38,9 +38,11 @@ class _Communicator:
         self._group, self._device = group, device
 
     def _on(self, stream):
-        if self._device.type == "cuda":
-            return torch.cuda.stream(torch.cuda.ExternalStream(stream, device=self._device))
-        return torch.no_grad()
+        if self._device.type != "cuda":
+            return torch.no_grad()
+        # ExternalStream(0) would be a stream of torch's own, which waits for nothing.
+        return torch.cuda.stream(torch.cuda.ExternalStream(stream, device=self._device) if stream
+                                 else torch.cuda.default_stream(self._device))
 
     def all_reduce_max(self, address, count, stream):
         """The largest of all ranks' values."""
