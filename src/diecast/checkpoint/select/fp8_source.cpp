@@ -26,7 +26,15 @@ Error misfit(const TensorInfo& scale, const TensorInfo& weight, const ModelConfi
               shape_text(scale.shape), " do not fit ", quote(weight.name), " ",
               shape_text(weight.shape), " in blocks of ", model.block_rows, "x", model.block_cols),
           "write or download the checkpoint again, with the config.json that says its "
-          "weight_block_size"};
+          "weight_block_size or block_structure"};
+}
+
+Error unread(const TensorInfo& weight, const ModelConfig& model) {
+  return {
+      ErrorCode::not_supported,
+      cat("the size of the blocks of ", quote(weight.name), " is not known: ", model.unread_blocks),
+      "give a model whose config.json says one block_structure, [rows, columns], in all groups "
+      "that have blocks"};
 }
 
 }  // namespace
@@ -47,8 +55,10 @@ Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
     const Extents spread = {grid[0], 1, grid[1], 1};
     const Extents groups = {rows, blocks(cols, kMxBlock)};
     const bool exponents = scale->dtype == StoredDType::u8 || scale->dtype == StoredDType::f8_e8m0;
+    const bool mx = exponents && scale->shape == groups && cols % kMxBlock == 0;
+    if (!model.unread_blocks.empty() && !mx && !one && !by_row) return unread(tensor, model);
     ScaledSource out{scale->name, 0, 0, tensor.name, CodeForm::fp8};
-    if (exponents && scale->shape == groups && cols % kMxBlock == 0)
+    if (mx)
       out.block_rows = 1, out.block_cols = kMxBlock;
     else if (scale->shape == (part == "weight_scale" ? spread : grid))
       out.block_rows = model.block_rows, out.block_cols = model.block_cols;

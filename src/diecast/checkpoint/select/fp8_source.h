@@ -13,11 +13,11 @@
 namespace diecast {
 
 // Of X.weight, F8_E4M3 of rank 2: X.weight_scale_inv or X.scale, a scale for each block of the
-// config's weight_block_size; or X.weight_scale, one for the matrix, one a row, or one for each
-// block, [rows, 1, cols, 1] (ModelOpt) or [rows, cols] (compressed-tensors); of these names also
-// exponents for each 32 of a row (MXFP8). Scales are F32, F16 or BF16 numbers, or exponents
-// (F8_E8M0, U8), to multiply by. None for another tensor. Errors: file_corrupt (a type or shape
-// that scales of this weight cannot have).
+// config's size; or X.weight_scale, one for the matrix, one a row, or one for each block,
+// [rows, 1, cols, 1] (ModelOpt) or [rows, cols] (compressed-tensors); of these names also exponents
+// for each 32 of a row (MXFP8). Scales are F32, F16 or BF16 numbers, or exponents (F8_E8M0, U8), to
+// multiply by. None for another tensor. Errors: file_corrupt (a type or shape that scales of this
+// weight cannot have), not_supported (scales of blocks, where `model.unread_blocks`).
 Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
                                                const TensorInfo& tensor, const ModelConfig& model);
 

@@ -1,5 +1,6 @@
 // The language model's own config first, then what stands around it; see model_config.h.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/select/block_size.h>
 #include <diecast/checkpoint/select/config_json.h>
 #include <diecast/checkpoint/select/model_config.h>
 
@@ -50,17 +51,6 @@ bool is_readable(const ConfigJson& config) {
          (how == "compressed-tensors" &&
           (is_readable_layout(text_at(config, "format")) || is_readable_in_groups(config))) ||
          (how == "modelopt" && (algorithm == "FP8" || algorithm == "MXFP8"));
-}
-
-void read_block_size(const ConfigJson& config, ModelConfig& out) {
-  const ConfigJson* size = member(config, "weight_block_size");
-  if (size == nullptr || !size->is_array() || size->size() != 2) return;
-  std::uint64_t* const to[] = {&out.block_rows, &out.block_cols};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const ConfigJson& given = (*size)[i];
-    if (given.is_number_unsigned() && given.get<std::uint64_t>() > 0)
-      *to[i] = given.get<std::uint64_t>();
-  }
 }
 
 // compressed-tensors names no other tool than itself.

@@ -27,7 +27,9 @@ struct ModelConfig {
   std::string quantized;
   std::string producer;   // who has quantized them, where the config says so: "modelopt"
   bool readable = false;  // in a form that is read
-  std::uint64_t block_rows = 128, block_cols = 128;  // weight_block_size
+  // Of FP8: weight_block_size, or the block_structure that all groups with blocks have.
+  std::uint64_t block_rows = 128, block_cols = 128;
+  std::string unread_blocks;  // why the groups' blocks are not read; empty: they are
 };
 
 // `config` is the text of a config.json; what is no JSON object says nothing.

@@ -1,5 +1,6 @@
 // Formats by compressed-tensors' names; see config_groups.h.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/select/block_size.h>
 #include <diecast/checkpoint/select/families.h>
 #include <diecast/checkpoint/verify/config_groups.h>
 
@@ -32,7 +33,7 @@ std::optional<LayerForm> fp8_form(const ConfigJson& group) {
     out.form = Fp8Form::rows;
   } else if (strategy == "block") {
     const ConfigJson* const block = member(*weights, "block_structure");
-    if (block == nullptr || *block != ConfigJson::array({128, 128})) return std::nullopt;
+    if (block == nullptr || block_size(*block) != BlockSize{128, 128}) return std::nullopt;
     out.form = Fp8Form::blocks;
   } else if (strategy != "tensor") {
     return std::nullopt;
