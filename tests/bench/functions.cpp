@@ -11,12 +11,9 @@ namespace {
 constexpr std::int64_t kSide = 8192;
 constexpr double kOfCuda = 1.1;  // the most that a function may take of the time of CUDA's own
 
-constexpr const char* kFunctions[] = {"exp", "exp2", "log",     "log2", "sqrt", "rsqrt",     "sin",
-                                      "cos", "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "pow"};
-
 Result<GpuBench::Call> call_of(GpuBench& bench, const std::vector<Tensor>& out,
+                               const std::shared_ptr<const Template>& tmpl,
                                const std::string& function, const char* by) {
-  DIECAST_TRY(const auto tmpl, pattern_template("elementwise"));
   const Bindings bindings = Bindings().set("F", function).set("BY", by);
   DIECAST_TRY(const auto one,
               Specialization::make(tmpl, bindings, bench.device()->targets().front()));
@@ -30,10 +27,11 @@ Result<GpuBench::Call> call_of(GpuBench& bench, const std::vector<Tensor>& out,
   });
 }
 
-Result<void> measure(GpuBench& bench, const std::vector<Tensor>& out, const std::string& function) {
+Result<void> measure(GpuBench& bench, const std::vector<Tensor>& out,
+                     const std::shared_ptr<const Template>& tmpl, const std::string& function) {
   for (const char* by : {"math", "fast"}) {
-    DIECAST_TRY(const auto theirs, call_of(bench, out, function, "cuda"));
-    DIECAST_TRY(const auto ours, call_of(bench, out, function, by));
+    DIECAST_TRY(const auto theirs, call_of(bench, out, tmpl, function, "cuda"));
+    DIECAST_TRY(const auto ours, call_of(bench, out, tmpl, function, by));
     const bool exact = by == std::string_view("math");
     DIECAST_CHECK(bench.against(cat(exact ? "math::" : "math::fast_", function, " of bf16"),
                                 "CUDA's own", exact ? kOfCuda : 0, theirs, ours));
@@ -47,7 +45,9 @@ Result<Figures> bench_functions(Runtime& runtime) {
   DIECAST_TRY(const auto device, runtime.default_device());
   DIECAST_TRY(GpuBench bench, GpuBench::open(runtime, device, kSide, kSide));
   DIECAST_TRY(const std::vector<Tensor> out, bench.outputs());
-  for (const char* const function : kFunctions) DIECAST_CHECK(measure(bench, out, function));
+  DIECAST_TRY(const auto tmpl, pattern_template("elementwise"));
+  for (const Value& function : tmpl->parameter("F")->allowed)
+    DIECAST_CHECK(measure(bench, out, tmpl, function.spelling()));
   return std::move(bench.figures);
 }
 

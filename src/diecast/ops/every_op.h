@@ -35,8 +35,7 @@ using EveryOp =
                PreparedQuantizeNvfp4Grouped, PreparedStaticFp4FakeQuant, PreparedTransposeCodes,
                PreparedTransposeNvfp4, PreparedUnpackLinear>;
 
-// Those of them that C and Python lack: their operands are lists of tensors, or they are one way of
-// another op.
+// Those of them that C and Python lack.
 using EveryOpOfCppAlone = std::tuple<PreparedAmaxGrouped, PreparedGemmCublaslt, PreparedMasterCast,
                                      PreparedPostAllGather>;
 

@@ -43,7 +43,7 @@ DIECAST_APPROXIMATE(fast_rsqrt, "rsqrt")
 DIECAST_APPROXIMATE(fast_reciprocal, "rcp")
 #undef DIECAST_APPROXIMATE
 
-DIECAST_DEVICE f32 fast_exp(f32 x) { return fast_exp2(__fmul_rn(x, 0x1.715476p+0f)); }
+DIECAST_DEVICE f32 fast_exp(f32 x) { return fast_exp2(__fmul_rn(x, kOneOverLn2)); }
 DIECAST_DEVICE f32 fast_log(f32 x) { return __fmul_rn(fast_log2(x), 0x1.62e43p-1f); }
 DIECAST_DEVICE f32 fast_sigmoid(f32 x) { return fast_reciprocal(__fadd_rn(1.0f, fast_exp(-x))); }
 DIECAST_DEVICE f32 fast_silu(f32 x) { return __fmul_rn(x, fast_sigmoid(x)); }
