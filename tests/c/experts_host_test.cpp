@@ -89,15 +89,18 @@ TEST_F(CExperts, HasTheBitsOfCpp) {
 
 TEST_F(CExperts, WideIdsUnderAMapAreTheSame) {
   ASSERT_EQ(run(), diecast_ok) << last_error();
-  const std::vector<float> wanted = middle_;
+  const std::vector<float> wanted = middle_, sums_wanted = out_;
   std::vector<std::int32_t> to_local = {2, -1, 0, 7, 1};
   std::vector<std::int64_t> global = {2, 0, 1, 4, 0, 0, -1, 5};  // ids_, before the map
   CTensor wide{global, {kTokens, kSlots}, 0}, map{to_local, {5}, 0};
   linear_.routing = wide.get(), linear_.expert_map = map.get();
+  combine_.topk_ids = wide.get(), combine_.expert_map = map.get();
   for (int call = 0; call < 2; ++call) {
     middle_.assign(middle_.size(), -77.0f);
     ASSERT_EQ(run(), diecast_ok) << last_error();
     EXPECT_EQ(middle_, wanted);
+    EXPECT_EQ(out_, sums_wanted);
+    out_.assign(out_.size(), 1.0f);
   }
 }
 

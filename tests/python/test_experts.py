@@ -43,6 +43,10 @@ def test_ids_of_experts_that_a_map_brings_here(dtype):
     packed.linear_experts(x, FACTORS, IDS, out=wanted, **HOST)
     packed.linear_experts(x, FACTORS, ids, expert_map=expert_map, out=out, **HOST)
     assert same_bytes(out, wanted)
+    shares = matrix(TOKENS, 2, "f4", 5)
+    sums_wanted = diecast.combine_experts(out, IDS, shares, experts=EXPERTS, dtype="f32", **HOST)
+    got = diecast.combine_experts(out, ids, shares, expert_map, experts=EXPERTS, dtype="f32", **HOST)
+    assert same_bytes(got, sums_wanted)
 
 
 @pytest.mark.parametrize("form, routing, owners", [
@@ -108,7 +112,9 @@ def test_bad_calls_of_linear_experts(change, options, code):
     (IDS[:4], {"experts": EXPERTS}, "shape_mismatch"),
     (numpy.zeros((5, 3), "i4"), {"experts": EXPERTS, "out": numpy.empty((5, 8), "f2")}, "shape_mismatch"),
     (IDS, {"experts": EXPERTS, "out": numpy.empty((2, 8), "f2")}, "shape_mismatch"),
-    (IDS.astype("i8"), {"experts": EXPERTS}, "dtype_mismatch"),
+    (IDS.astype("u4"), {"experts": EXPERTS}, "dtype_mismatch"),
+    (IDS, {"experts": EXPERTS, "expert_map": numpy.zeros(3, "i8")}, "dtype_mismatch"),
+    (IDS, {"experts": EXPERTS, "expert_map": numpy.zeros(0, "i4")}, "shape_mismatch"),
     (IDS, {"experts": EXPERTS, "out": numpy.empty((TOKENS, 7), "f2")}, "shape_mismatch"),
 ])
 def test_bad_calls_of_combine_experts(ids, options, code):

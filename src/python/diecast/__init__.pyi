@@ -447,6 +447,7 @@ def combine_experts(
     x: _Tensor,
     topk_ids: _Tensor,
     topk_weights: _Tensor,
+    expert_map: _Tensor | None = ...,
     *,
     out: _Tensor | None = ...,
     experts: int = ...,

@@ -266,6 +266,7 @@ def combine_experts(
     x: ArrayLike,
     topk_ids: ArrayLike,
     topk_weights: ArrayLike,
+    expert_map: ArrayLike | None = ...,
     *,
     experts: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,

@@ -6,27 +6,16 @@
 // Nothing of x or out is touched through what routing holds: ids and what a map gives are compared, offsets and counts bounded.
 /* diecast
 option enum FORM {indexed, contiguous, masked}       // how rows belong to experts
-option type ID   {i32, i64} = i32                    // of what routing holds; offsets and counts are i32
+use    <diecast/device/linear/expert_map.h>          // ID, of what routing holds
 require FORM == indexed || ID == i32                 // offsets and counts are i32
 */
 #pragma once
 
 #include <diecast/device/base/simt.h>
 #include <diecast/device/base/types.h>
+#include <diecast/device/linear/expert_map.h>
 
 namespace diecast {
-
-// The weight's expert that an id names; one that it has not for ids of none.
-template <bool Mapped>
-struct ExpertMap {
-  const i32* local;  // [experts]
-  i64 experts;
-
-  DIECAST_DEVICE i64 expert(i64 id) const {
-    if constexpr (Mapped) return id >= 0 && id < experts ? local[id] : -1;
-    return id;
-  }
-};
 
 // Of a warp: all its lanes call next() and row(). `Tile`: at most so many rows at a time, up to 32.
 template <int Form, int Tile, class Id, bool Mapped>

@@ -37,6 +37,23 @@ TEST_F(CombineExpertsOnHost, AddsSlotsInOrder) {
   for (int token = 0; token < 4; ++token) EXPECT_EQ(out.at(token, 0), want[token]) << token;
 }
 
+TEST_F(CombineExpertsOnHost, WideIdsUnderAMapAreTheSame) {
+  constexpr std::int64_t kHigh = std::int64_t{1} << 32;
+  HostMatrix x(DType::f32, 12, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048});
+  const std::int32_t map[] = {-1, 2, 0, 3, INT32_MIN, 1};  // three experts are here
+  const std::int32_t ids[] = {1, 2, 5, 0, 3, 4, 6, -1, 2, INT32_MAX, INT32_MIN, 5};
+  const std::int64_t wide[] = {1, 2, 5, 0, 3, 4, kHigh + 1, -kHigh, 2, INT64_MAX, INT64_MIN, 5};
+  const float weights[] = {1, 1, 1, NAN, NAN, NAN, NAN, NAN, 0.5f, NAN, NAN, 2};
+  HostMatrix out(DType::f32, 4, 1);
+  for (const TopKExperts& topk : {TopKExperts{ids, weights, 3, DType::i32, {map, 6}},
+                                  TopKExperts{wide, weights, 3, DType::i64, {map, 6}}}) {
+    out.fill([](auto, auto) { return -77.0f; });
+    ASSERT_TRUE(combine(x.view(), topk, out.view()));
+    const float want[] = {7, 0, 128, 4096};
+    for (int token = 0; token < 4; ++token) EXPECT_EQ(out.at(token, 0), want[token]) << token;
+  }
+}
+
 TEST_F(CombineExpertsOnHost, AnyColumnsAndNoTokens) {
   const std::int32_t ids[] = {1, 0, 0, 1};
   const float weights[] = {0.5f, 2.0f, 1.0f, 0.25f};
@@ -71,6 +88,9 @@ TEST_F(CombineExpertsOnHost, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(x.view(), {nullptr, weights, 2}, out.view()), ErrorCode::missing_buffer);
   EXPECT_EQ(refused(x.view(), {ids, nullptr, 2}, out.view()), ErrorCode::missing_buffer);
   EXPECT_EQ(refused(x.view(), {ids, weights, -1}, out.view()), ErrorCode::value_not_allowed);
+  EXPECT_EQ(refused(x.view(), {ids, weights, 2, DType::u8}, out.view()), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(refused(x.view(), {ids, weights, 2, DType::i32, {ids, -1}}, out.view()),
+            ErrorCode::value_not_allowed);
   const auto any = PreparedCombineExperts::prepare(*runtime_, device_, {.aligned = false}).value();
   EXPECT_TRUE(any.run(x.view(), topk, out.view(), {}));
   HostMatrix wide(DType::f32, 2, 8);

@@ -1,65 +1,13 @@
 // The runner of linear_experts.cu: rows of each expert against the dense reference with its weight,
 // every other row of out untouched, every row of x that belongs to none poisoned with NaN.
 #include <algorithm>
-#include <limits>
 
 #include "ops/linear/linear_case.h"
+#include "ops/linear/routed.h"
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
-
-constexpr std::int64_t kExperts = 4, kNobody = -1;
-
-// What a launch is given, and the expert of each row of out that it must lead to.
-struct Routed {
-  std::vector<std::int32_t> routing;
-  std::vector<std::int64_t> owner;
-  std::vector<std::int32_t> map{};  // of what routing holds, where ids are mapped
-};
-
-// Expert 2 has no rows, expert 1 has most.
-Routed indexed(std::int64_t rows, std::mt19937_64& random) {
-  constexpr std::int32_t kIds[] = {1,  1,
-                                   0,  3,
-                                   -1, 1,
-                                   4,  std::numeric_limits<std::int32_t>::min(),
-                                   1,  std::numeric_limits<std::int32_t>::max()};
-  Routed out;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    out.routing.push_back(kIds[random() % std::size(kIds)]);
-    const bool is = out.routing.back() >= 0 && out.routing.back() < kExperts;
-    out.owner.push_back(is ? out.routing.back() : kNobody);
-  }
-  return out;
-}
-
-// The same rows by the ids of nine experts, of which the weight has four and a damaged map names
-// others. Two experts may be one of the weight's.
-void map_ids(Routed& routed, std::mt19937_64& random) {
-  constexpr std::int32_t kMap[] = {3, -1, 1, 0, kExperts, 1, 2, INT32_MIN, INT32_MAX};
-  constexpr std::int32_t kNowhere[] = {-1, 1, 4, 7, 8, 9, INT32_MIN, INT32_MAX};
-  routed.map.assign(std::begin(kMap), std::end(kMap));
-  for (std::size_t row = 0; row < routed.owner.size(); ++row) {
-    const std::int64_t owner = routed.owner[row];
-    const std::int32_t names[] = {3, random() % 2 != 0 ? 2 : 5, 6, 0};
-    routed.routing[row] =
-        owner != kNobody ? names[owner] : kNowhere[random() % std::size(kNowhere)];
-  }
-}
-
-// Ids as a launch takes them. Those of 64 bits differ from an expert's in their upper half alone
-// where they name none.
-std::vector<std::uint8_t> routing_bytes(const Routed& routed, DType type) {
-  std::vector<std::uint8_t> out;
-  for (std::size_t i = 0; i < routed.routing.size(); ++i) {
-    std::int64_t id = routed.routing[i];
-    if (type == DType::i64 && routed.owner[i] == kNobody) id = (std::int64_t{1} << 32) + i % 4;
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&id);  // the low half first
-    out.insert(out.end(), bytes, bytes + dtype_bits(type) / 8);
-  }
-  return out;
-}
 
 // Offsets that begin below 0 and end beyond the rows, or leave rows out at both ends.
 Routed contiguous(std::int64_t rows, std::uint64_t seed) {

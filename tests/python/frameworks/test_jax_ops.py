@@ -56,6 +56,7 @@ def calls():
     yield "linear_experts", [x, packed, one, ids], {**weight, "weights": 1}
     yield "linear_experts", [x, packed, one, ids, None, ids[0]], {**weight, "weights": 1}
     yield "combine_experts", [matrix(64, 16), ids, shares], {"experts": 1}
+    yield "combine_experts", [matrix(64, 16), ids, shares, ids[0]], {"experts": 1}
 
 
 CALLS = list(calls())

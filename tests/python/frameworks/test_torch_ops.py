@@ -83,6 +83,7 @@ def calls():
     yield "linear_experts", (half, packed, one, ids), {**weight, "weights": 1}
     yield "linear_experts", (half, packed, one, ids.long(), None, ids[0]), {**weight, "weights": 1}
     yield "combine_experts", (matrix(16, 64), ids, torch.full((8, 2), 0.3)), {"experts": 1}
+    yield "combine_experts", (matrix(16, 64), ids.long(), torch.full((8, 2), 0.3), ids[0]), {"experts": 1}
 
 
 CALLS = list(calls())

@@ -27,6 +27,31 @@ Result<void> check_count(const diecast_tensor& tensor, std::int64_t rows, const 
                "pass one for each slot of each token"};
 }
 
+// Dense i32, or i64 as ids may be: which of the two a form of routing takes is checked with the
+// call.
+Result<const void*> read_ids(DType& type, const diecast_tensor* tensor, std::int64_t count,
+                             const TensorName& name) {
+  const bool wide = tensor != nullptr && dtype_of(*tensor) == DType::i64;
+  type = wide ? DType::i64 : DType::i32;
+  if (wide) {
+    DIECAST_TRY(const std::int64_t* const ids, integers_of(tensor, count, name));
+    return static_cast<const void*>(ids);
+  }
+  DIECAST_TRY(const std::int32_t* const ids, indices_of(tensor, count, name));
+  return static_cast<const void*>(ids);
+}
+
+Result<void> read_map(ExpertMap& to, const diecast_tensor* tensor, const TensorName& name) {
+  if (tensor == nullptr) return {};
+  to.experts = elements_of(*tensor);
+  if (to.experts == 0) {  // whose address may be that of no map
+    return Error{ErrorCode::shape_mismatch, cat(name.text(), " has no elements"),
+                 "pass one for each expert that ids count, or leave it out"};
+  }
+  DIECAST_TRY(to.local, indices_of(tensor, to.experts, name));
+  return {};
+}
+
 struct BoundLinearExperts : line::linear_experts {
   using Prepared = PreparedLinearExperts;
   struct Views {
@@ -49,28 +74,6 @@ struct BoundLinearExperts : line::linear_experts {
            : v.routing.form == RoutingForm::contiguous ? experts + 1
                                                        : experts;
   }
-  // Of i32, or of i64 as ids may be: which of the two a form takes is checked with the call.
-  static Result<void> read_routing(ExpertRouting& to, const diecast_tensor* tensor,
-                                   std::int64_t count) {
-    const TensorName name{kName, "routing"};
-    if (tensor != nullptr && dtype_of(*tensor) == DType::i64) {
-      to.type = DType::i64;
-      DIECAST_TRY(to.data, integers_of(tensor, count, name));
-    } else {
-      DIECAST_TRY(to.data, indices_of(tensor, count, name));
-    }
-    return {};
-  }
-  static Result<void> read_map(ExpertMap& to, const diecast_tensor* tensor) {
-    if (tensor == nullptr) return {};
-    to.experts = elements_of(*tensor);
-    if (to.experts == 0) {  // whose address may be that of no map
-      return Error{ErrorCode::shape_mismatch, cat(kName, ": expert_map has no elements"),
-                   "pass one for each expert that ids count, or leave it out"};
-    }
-    DIECAST_TRY(to.local, indices_of(tensor, to.experts, {kName, "expert_map"}));
-    return {};
-  }
   static Result<Views> views(const Tensors& t, const Options& o) {
     Views v;
     DIECAST_TRY(v.weight, read_weight(o));
@@ -82,10 +85,11 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_TRY(v.factors,
                 floats_of(t.factor, capped_product(o.weights, of_each), {kName, "factor"}));
     DIECAST_TRY(v.routing.form, read_word<RoutingForm>(o.form, kName, "form"));
-    DIECAST_CHECK(read_routing(v.routing, t.routing, indices(v)));
+    DIECAST_TRY(v.routing.data,
+                read_ids(v.routing.type, t.routing, indices(v), {kName, "routing"}));
     if (v.routing.form == RoutingForm::indexed)
       DIECAST_CHECK(check_count(*t.routing, v.out.rows(), {kName, "routing"}));
-    DIECAST_CHECK(read_map(v.routing.map, t.expert_map));
+    DIECAST_CHECK(read_map(v.routing.map, t.expert_map, {kName, "expert_map"}));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);
@@ -97,8 +101,8 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
     DIECAST_TRY(const auto activation, read_word<Activation>(o.activation, kName, "activation"));
     DIECAST_TRY(const auto form, read_word<RoutingForm>(o.form, kName, "form"));
-    ExpertRouting routing;
-    DIECAST_CHECK(read_routing(routing, t.routing, 0));
+    DType of_ids;
+    DIECAST_CHECK(read_ids(of_ids, t.routing, 0, {kName, "routing"}));
     const std::int64_t cols = linear_columns(weight, activation);
     out.add("out", *parse_dtype(word(type)),
             form == RoutingForm::indexed ? rows_for(*t.routing, cols) : with_last(x.shape, cols));
@@ -136,10 +140,11 @@ struct BoundCombineExperts : line::combine_experts {
     Views v;
     DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}));
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
-    DIECAST_TRY(v.topk.ids, indices_of(t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
+    DIECAST_TRY(v.topk.ids, read_ids(v.topk.type, t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
     DIECAST_TRY(v.topk.weights, floats_of(t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
     DIECAST_CHECK(check_count(*t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
     DIECAST_CHECK(check_count(*t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
+    DIECAST_CHECK(read_map(v.topk.map, t.expert_map, {kName, "expert_map"}));
     const Shape ids = shape_of(*t.topk_ids);
     if (ids.rows() != v.out.rows()) {
       return Error{ErrorCode::shape_mismatch,
@@ -156,12 +161,13 @@ struct BoundCombineExperts : line::combine_experts {
   static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
     DIECAST_TRY(const Tensor x, tensor_of(t.x, {kName, "x"}));
     DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
-    DIECAST_CHECK(indices_of(t.topk_ids, 0, {kName, "topk_ids"}));
+    DType of_ids;
+    DIECAST_CHECK(read_ids(of_ids, t.topk_ids, 0, {kName, "topk_ids"}));
     out.add("out", *parse_dtype(word(type)), with_last(shape_of(*t.topk_ids), x.cols()));
     return {};
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
-    return Prepared::Request::of(v.x, v.out);
+    return Prepared::Request::of(v.x, v.topk, v.out);
   }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {

@@ -61,10 +61,11 @@
 
 #define DIECAST_COMBINE_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                           \
   TENSOR(x, INPUT, "bf16, f16 or f32 [.., N], dense: a row for each of topk_ids")          \
-  TENSOR(topk_ids, INPUT, "i32 [.., k]: each slot's expert")                               \
+  TENSOR(topk_ids, INPUT, "i32 or i64 [.., k]: each slot's expert")                        \
   TENSOR(topk_weights, INPUT, "f32 [.., k]: what each slot's row is multiplied by")        \
+  TENSOR(expert_map, OPTIONAL_INPUT, "i32, as of linear_experts")                          \
   TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], dense: a row for each of topk_ids' rows") \
-  COUNT(experts, 0, "slots of ids from 0 up to this are added; to be given")               \
+  COUNT(experts, 0, "ids, or what a map gives, are from 0 up to this")                     \
   WORD(dtype, FloatType, "of the output, where it is left out")
 
 #endif

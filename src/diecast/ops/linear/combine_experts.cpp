@@ -18,6 +18,8 @@ Result<void> check_matrix(std::string_view name, const Tensor& tensor) {
 }
 
 Result<void> check_topk(const TopKExperts& topk, const Tensor& x) {
+  DIECAST_CHECK(check_ids(kCombineOp, "topk_ids", topk.type));
+  DIECAST_CHECK(check_map(kCombineOp, topk.map));
   if (topk.experts < 0) {
     return Error{ErrorCode::value_not_allowed,
                  cat(kCombineOp, ": experts is ", std::to_string(topk.experts)),
@@ -46,28 +48,34 @@ Result<void> check_call(const Tensor& x, const TopKExperts& topk, const Tensor& 
 
 }  // namespace
 
-CombineExpertsRequest CombineExpertsRequest::of(const Tensor& x, const Tensor& out) {
+CombineExpertsRequest CombineExpertsRequest::of(const Tensor& x, const TopKExperts& topk,
+                                                const Tensor& out) {
   const auto addresses =
       reinterpret_cast<std::uintptr_t>(x.data) | reinterpret_cast<std::uintptr_t>(out.data);
-  return {
-      .in = x.dtype, .out = out.dtype, .aligned = (addresses & 15) == 0 && (out.cols() & 7) == 0};
+  return {.in = x.dtype,
+          .out = out.dtype,
+          .aligned = (addresses & 15) == 0 && (out.cols() & 7) == 0,
+          .id = topk.type,
+          .expert_map = topk.map.local != nullptr};
 }
 
 Result<void> PreparedCombineExperts::run(const Tensor& x, const TopKExperts& topk,
                                          const Tensor& out, Stream stream) const {
   DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_call(x, topk, out));
-  Request asked = Request::of(x, out);
+  Request asked = Request::of(x, topk, out);
   asked.aligned = asked.aligned && request_.aligned;
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
   return launch(args::CombineExperts{.x = tensor_argument(x),
-                                     .topk_ids = topk.ids,
+                                     .topk_ids = {topk.type, topk.ids},
                                      .topk_weights = topk.weights,
+                                     .expert_map = topk.map.local,
                                      .out = tensor_argument(out),
                                      .rows = out.rows(),
                                      .cols = out.cols(),
                                      .topk = topk_of(x, out),
-                                     .experts = topk.experts},
+                                     .experts = topk.experts,
+                                     .global_experts = topk.map.experts},
                 stream);
 }
 
@@ -76,7 +84,7 @@ Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExpert
                              Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   DIECAST_CHECK(check_call(x, topk, out));
-  const auto request = CombineExpertsRequest::of(x, out);
+  const auto request = CombineExpertsRequest::of(x, topk, out);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedCombineExperts>(runtime, device, request, stream));
   return prepared->run(x, topk, out, stream);

@@ -5,6 +5,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/ops/linear/expert_map.h>
 #include <diecast/ops/one_kernel.h>
 #include <diecast/ops/tensor.h>
 
@@ -15,11 +16,14 @@
 namespace diecast {
 
 // What a router chose: for each of M tokens k slots, in device memory, read by the launch. A slot
-// whose id is none of 0 to experts - 1, as -1, is skipped: nothing is read through it.
+// whose id is none of 0 to experts - 1, as -1, is skipped: nothing is read through it. With a map
+// ids count all experts, `experts` those here, and slots are skipped that it gives none of these.
 struct TopKExperts {
-  const std::int32_t* ids = nullptr;  // [M, k], dense
-  const float* weights = nullptr;     // [M, k], dense
+  const void* ids = nullptr;       // [M, k], dense
+  const float* weights = nullptr;  // [M, k], dense
   std::int64_t experts = 0;
+  DType type = DType::i32;  // of ids, or i64
+  ExpertMap map{};
 };
 
 struct CombineExpertsOptions {
@@ -29,7 +33,8 @@ struct CombineExpertsOptions {
 // x: bf16, f16 or f32 [M * k, N], row t * k + j what the expert of token t's slot j made, as
 // linear_experts gives it. out: bf16, f16 or f32 [M, N], the sums; 0 for a token without experts.
 // Both dense. Errors: dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
-// (rows apart or counted on the device), value_not_allowed (experts below 0), those of preparing.
+// (rows apart or counted on the device), value_not_allowed (experts, or those of the map, below 0),
+// those of preparing.
 Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExperts& topk,
                              const Tensor& out, const CombineExpertsOptions& options = {},
                              Stream stream = {});
@@ -38,13 +43,16 @@ struct CombineExpertsRequest {
   static constexpr std::string_view kName = "combine_experts";
   DType in = DType::bf16, out = DType::bf16;
   bool aligned = true;  // rows are whole eights, from multiples of 16 bytes on; false: any
+  DType id = DType::i32;
+  bool expert_map = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("IN", self.in), as("OUT", self.out), as("ALIGNED", self.aligned);
+    as("ID", self.id), as("HAS_EXPERT_MAP", self.expert_map);
   }
   // What these operands ask for.
-  static CombineExpertsRequest of(const Tensor& x, const Tensor& out);
+  static CombineExpertsRequest of(const Tensor& x, const TopKExperts& topk, const Tensor& out);
   KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
 };
 

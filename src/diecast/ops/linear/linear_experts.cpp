@@ -14,25 +14,22 @@ std::int64_t fan_out(const Tensor& x, const Tensor& out, RoutingForm form) {
   return form == RoutingForm::indexed && x.rows() > 0 ? out.rows() / x.rows() : 1;
 }
 
-// What ids alone may have.
-Result<void> check_ids(const ExpertRouting& routing) {
-  const bool by_id = routing.form == RoutingForm::indexed;
-  if (routing.type != DType::i32 && !(by_id && routing.type == DType::i64)) {
+// Of the type of routing, and of a map, which ids alone may have.
+Result<void> check_form(const ExpertRouting& routing) {
+  if (routing.form == RoutingForm::indexed) {
+    DIECAST_CHECK(check_ids(kExpertsOp, "routing", routing.type));
+    return check_map(kExpertsOp, routing.map);
+  }
+  if (routing.type != DType::i32) {
     return Error{
         ErrorCode::dtype_mismatch,
         cat(kExpertsOp, ": routing is ", dtype_name(routing.type), ", form ", word(routing.form)),
-        by_id ? "give ids as i32 or i64" : "give offsets and counts as i32"};
+        "give offsets and counts as i32"};
   }
   if (routing.map.local == nullptr) return {};
-  if (!by_id) {
-    return Error{ErrorCode::not_supported,
-                 cat(kExpertsOp, ": a map of experts with form ", word(routing.form)),
-                 "map ids, or give offsets or counts of the weight's own experts"};
-  }
-  if (routing.map.experts >= 0) return {};
-  return Error{ErrorCode::value_not_allowed,
-               cat(kExpertsOp, ": the map has ", routing.map.experts, " experts"),
-               "give the number of experts that ids count"};
+  return Error{ErrorCode::not_supported,
+               cat(kExpertsOp, ": a map of experts with form ", word(routing.form)),
+               "map ids, or give offsets or counts of the weight's own experts"};
 }
 
 Result<void> check_routing(const ExpertRouting& routing, const Tensor& x, std::int64_t experts) {
@@ -40,7 +37,7 @@ Result<void> check_routing(const ExpertRouting& routing, const Tensor& x, std::i
     return Error{ErrorCode::value_not_allowed, cat(kExpertsOp, ": form is none that there is"),
                  "give a value of RoutingForm"};
   }
-  DIECAST_CHECK(check_ids(routing));
+  DIECAST_CHECK(check_form(routing));
   if (routing.form == RoutingForm::masked && experts > 0 && x.rows() % experts != 0) {
     return Error{
         ErrorCode::shape_mismatch,

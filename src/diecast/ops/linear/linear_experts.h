@@ -6,6 +6,7 @@
 #include <diecast/base/enum_words.h>
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/ops/linear/expert_map.h>
 #include <diecast/ops/linear/linear.h>
 #include <diecast/ops/one_kernel.h>
 
@@ -25,12 +26,6 @@ enum class RoutingForm : std::uint8_t { indexed, contiguous, masked };
 constexpr auto words_of(RoutingForm) {
   return std::to_array<std::string_view>({"indexed", "contiguous", "masked"});
 }
-
-// Which expert of the weight each of all experts is, as where every rank has some of a layer's.
-struct ExpertMap {
-  const std::int32_t* local = nullptr;  // [experts], -1: not here; null: ids are the weight's own
-  std::int64_t experts = 0;             // that ids count
-};
 
 // In device memory, read by the launch. An id that is none of 0 to experts - 1, as -1, leaves its
 // row of out as it is, and so does one that the map gives none. Offsets and counts are bounded by

@@ -36,6 +36,17 @@ Result<void> check_dense_rows(std::string_view op, std::string_view name, const 
                cat("give ", name, " with dense rows")};
 }
 
+Result<void> check_ids(std::string_view op, std::string_view name, DType type) {
+  if (type == DType::i32 || type == DType::i64) return {};
+  return wrong_type(op, name, type, "i32 or i64");
+}
+
+Result<void> check_map(std::string_view op, const ExpertMap& map) {
+  if (map.local == nullptr || map.experts >= 0) return {};
+  return Error{ErrorCode::value_not_allowed, cat(op, ": the map has ", map.experts, " experts"),
+               "give the number of experts that ids count"};
+}
+
 Result<void> LinearOperands::check_dense(std::string_view name, const Tensor& tensor,
                                          const Shape& wanted, DType type) const {
   if (tensor.dtype != type) return wrong_type(op, name, tensor.dtype, dtype_name(type));

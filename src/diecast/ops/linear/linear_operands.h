@@ -2,6 +2,7 @@
 // words.
 #pragma once
 
+#include <diecast/ops/linear/expert_map.h>
 #include <diecast/ops/linear/linear.h>
 
 #include <optional>
@@ -16,6 +17,10 @@ Result<void> check_floats(std::string_view op, std::string_view name, const Tens
 Result<void> check_tensor(std::string_view op, std::string_view name, const Tensor& tensor);
 // Errors: not_supported (rows apart).
 Result<void> check_dense_rows(std::string_view op, std::string_view name, const Tensor& tensor);
+// Errors: dtype_mismatch (ids of experts that are neither i32 nor i64).
+Result<void> check_ids(std::string_view op, std::string_view name, DType type);
+// Errors: value_not_allowed (a map of fewer than no experts).
+Result<void> check_map(std::string_view op, const ExpertMap& map);
 
 struct LinearOperands {
   std::string_view op;

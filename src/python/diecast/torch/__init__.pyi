@@ -316,6 +316,7 @@ def combine_experts(
     x: Tensor,
     topk_ids: Tensor,
     topk_weights: Tensor,
+    expert_map: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
     experts: int = ...,
