@@ -34,6 +34,17 @@ def test_the_bits_of_a_loop(dtype):
     assert same_bytes(out, wanted)
 
 
+@pytest.mark.parametrize("x_shape, ids_shape", [
+    ((5, COLS), (5,)), ((2, 5, COLS), (2, 5)), ((2, 5, COLS), (10, 1)), ((5, COLS), (5, 1, 2)), ((COLS,), (10,)),
+    ((1, COLS), (2, 5)), ((0, COLS), (0, 2)),
+])
+def test_ids_have_the_rows_of_x(x_shape, ids_shape):
+    _, packed, _ = layer()
+    x, ids = (numpy.zeros(x_shape, "f2"), numpy.zeros(ids_shape, "i4"))
+    out = packed.linear_experts(x, FACTORS, ids, dtype="f32", **HOST)
+    assert out.shape == (*ids_shape, ROWS)
+
+
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
 def test_ids_of_experts_that_a_map_brings_here(dtype):
     x, packed, _ = layer()
@@ -91,6 +102,9 @@ def test_sums_in_the_order_of_slots(cols, dtype):
     ({"routing": numpy.zeros(4, "i4"), "expert_map": numpy.zeros(3, "i4")}, {"form": "contiguous"}, "not_supported"),
     ({"routing": IDS[:2]}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
     ({"routing": numpy.zeros((5, 3), "i4")}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
+    ({"routing": IDS.T.copy()}, {}, "shape_mismatch"),
+    ({"routing": IDS.reshape(10)}, {}, "shape_mismatch"),
+    ({"routing": IDS.reshape(10)}, {"out": numpy.empty((10, ROWS), "f4")}, "shape_mismatch"),
     ({"routing": IDS[0]}, {"form": "contiguous"}, "shape_mismatch"),
     ({"routing": IDS}, {"form": "masked"}, "shape_mismatch"),
     ({"factor": FACTORS[:2]}, {}, "shape_mismatch"),

@@ -27,6 +27,21 @@ Result<void> check_count(const diecast_tensor& tensor, std::int64_t rows, const 
                "pass one for each slot of each token"};
 }
 
+// A row of ids, or one id, for each row of x: else rows of x would take others' ids.
+Result<void> check_rows(const diecast_tensor& ids, const Tensor& x, const TensorName& name) {
+  const Shape shape = shape_of(ids);
+  std::int64_t rows = 1;
+  bool fit = x.rows() == rows;
+  for (int d = 0; d < shape.rank; ++d) {
+    rows = capped_product(rows, shape.dims[static_cast<std::size_t>(d)]);
+    fit = fit || x.rows() == rows;
+  }
+  if (fit) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(name.text(), " is ", shape.text(), ", x is ", x.shape.text()),
+               "pass ids [.., k], where [..] are the rows of x"};
+}
+
 // Dense i32, or i64 as ids may be: which of the two a form of routing takes is checked with the
 // call.
 Result<const void*> read_ids(DType& type, const diecast_tensor* tensor, std::int64_t count,
@@ -87,8 +102,10 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_TRY(v.routing.form, read_word<RoutingForm>(o.form, kName, "form"));
     DIECAST_TRY(v.routing.data,
                 read_ids(v.routing.type, t.routing, indices(v), {kName, "routing"}));
-    if (v.routing.form == RoutingForm::indexed)
+    if (v.routing.form == RoutingForm::indexed) {
       DIECAST_CHECK(check_count(*t.routing, v.out.rows(), {kName, "routing"}));
+      DIECAST_CHECK(check_rows(*t.routing, v.x, {kName, "routing"}));
+    }
     DIECAST_CHECK(read_map(v.routing.map, t.expert_map, {kName, "expert_map"}));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
@@ -103,6 +120,7 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_TRY(const auto form, read_word<RoutingForm>(o.form, kName, "form"));
     DType of_ids;
     DIECAST_CHECK(read_ids(of_ids, t.routing, 0, {kName, "routing"}));
+    if (form == RoutingForm::indexed) DIECAST_CHECK(check_rows(*t.routing, x, {kName, "routing"}));
     const std::int64_t cols = linear_columns(weight, activation);
     out.add("out", *parse_dtype(word(type)),
             form == RoutingForm::indexed ? rows_for(*t.routing, cols) : with_last(x.shape, cols));
