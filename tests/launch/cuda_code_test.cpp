@@ -59,7 +59,7 @@ class CudaCodeTest : public ::testing::Test {
 TEST_F(CudaCodeTest, LoadMakesTheFunctionInThisContext) {
   load();
   EXPECT_EQ(calls(), (CallNames{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
-                                "cuFuncIsLoaded", "cuKernelGetParamInfo"}));
+                                "cuFuncIsLoaded"}));
 }
 
 // Unloading waits for the GPU and ends captures: the library does not even look the function up.
@@ -105,14 +105,6 @@ TEST_F(CudaCodeTest, WhatTheCodeTakesByItselfCountsToo) {
   artifact_->static_shared_bytes = 8;
   EXPECT_EQ(asked(49144), 0);
   EXPECT_EQ(asked(49145), 1);
-}
-
-TEST_F(CudaCodeTest, ParametersAreTheCodes) {
-  EXPECT_EQ(load()->parameter_bytes(), std::nullopt);  // this fake cubin does not say
-  cuda_->parameters["k"] = {8, 8};
-  EXPECT_EQ(load()->parameter_bytes(), (std::vector<std::size_t>{8, 8}));
-  cuda_->parameters["k"] = {};
-  EXPECT_EQ(load()->parameter_bytes(), std::vector<std::size_t>{});
 }
 
 TEST_F(CudaCodeTest, CodeOfAnotherTargetNeverReachesTheDriver) {

@@ -110,9 +110,9 @@ TEST_F(CudaContextsTest, KnownContextCostsTwoDriverCalls) {
 
 // A call that fails takes a real driver a microsecond, as long as half a launch.
 TEST_F(CudaContextsTest, ThreadWithoutAContextMakesNoCallThatFails) {
-  const auto opened = device();
-  ASSERT_TRUE(opened->context_id());
   cuda_->calls.clear();
+  ASSERT_EQ(current_cuda_device(*cuda_.driver()).value(), 0);
+  const auto opened = device();
   ASSERT_TRUE(opened->context_id());
   void* memory = opened->allocate(16).value();
   ASSERT_TRUE(opened->free(memory));

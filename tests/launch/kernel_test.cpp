@@ -93,16 +93,6 @@ TEST_F(KernelTest, ArtifactOfSomethingElseIsRefused) {
   EXPECT_NE(refuse(testing::specialize("other", kKernelText)), "");
 }
 
-TEST_F(KernelTest, CodeWithOtherParametersIsRefusedWhenItLoads) {
-  cuda_->parameters["k"] = {8, 8, 8, 8, 8, 4};
-  const auto loaded = kernel()->preload();
-  ASSERT_FALSE(loaded);
-  EXPECT_EQ(loaded.error().message(),
-            "diecast: file_corrupt: the code of k IN=f32 THREADS=64 @ sm_90a takes parameters of "
-            "8, 8, 8, 8, 8, 4 bytes; its header says 8, 8, 8, 16, 8, 4\n"
-            "  fix: delete its cache entry and build it again");
-}
-
 TEST_F(KernelTest, LaunchNeverLoads) {
   const auto k = kernel();
   EXPECT_FALSE(k->resident().value());

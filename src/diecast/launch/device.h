@@ -61,13 +61,15 @@ struct LaunchShape {
 struct LaunchNeeds {
   std::uint32_t shared_bytes = 0;  // dynamic
   std::uint32_t cluster = 0;       // blocks; 0: none
+  std::size_t parameters = 0;      // which a launch passes
 };
 
 // Machine code that is resident in one context. The owner keeps it alive while it is launched.
 class ResidentCode {
  public:
   virtual ~ResidentCode() = default;
-  // The bytes of each kernel parameter in the machine code; none if they are not known.
+  // The bytes of each kernel parameter in the machine code, of those that a launch passes; none if
+  // they are not known.
   virtual std::optional<std::vector<std::size_t>> parameter_bytes() const { return std::nullopt; }
 };
 

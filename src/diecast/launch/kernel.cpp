@@ -124,9 +124,11 @@ Result<bool> Kernel::preload() {
   if (state_->code == nullptr) {
     DIECAST_TRY(state_->code, device_->read(*artifact_));
   }
-  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
-              device_->load(*artifact_, state_->rule.needs(), state_->code.get()));
   const auto& wanted = state_->arguments.parameter_bytes();
+  LaunchNeeds needs = state_->rule.needs();
+  needs.parameters = wanted.size();
+  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
+              device_->load(*artifact_, needs, state_->code.get()));
   if (const auto found = code->parameter_bytes(); found && *found != wanted)
     return Error{ErrorCode::file_corrupt,
                  cat("the code of ", artifact_->spelling, " takes parameters of ",

@@ -101,7 +101,7 @@ Result<std::uint64_t> CudaContexts::id() {
   if (const cuda::Result code = driver_->cuCtxGetCurrent(&context); code != cuda::success)
     return failure(code, "cuCtxGetCurrent", kChoosingContext);
   unsigned long long id = 0;
-  without_context_ = context == nullptr;
+  has_context_ = context != nullptr;
   if (context) {
     if (const cuda::Result code = id_of(context, nullptr, &id); code != cuda::success)
       return failure(code, "cuCtxGetId", kChoosingContext);

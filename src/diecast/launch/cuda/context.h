@@ -41,15 +41,14 @@ class CudaContexts {
   // The same of a stream's. Errors: also invalid_argument for one of another device.
   Result<std::uint64_t> id_of_streams(cuda::ContextHandle* context) const;
   // The id of the calling thread's current context, of whichever device, in one driver call; false
-  // where id() must be asked. Only the first launch of a thread without a context makes a call that
-  // fails, a microsecond: from then on what is current is asked before, until it has one.
+  // where id() must be asked. A thread that was not seen with a context is asked for it before: a
+  // call that fails takes the driver a microsecond, and compute-sanitizer reports it.
   bool current_id(std::uint64_t* id) {
-    if (driver_->cuCtxGetId && !without_context_) [[likely]] {
+    if (driver_->cuCtxGetId && has_context_) [[likely]] {
       unsigned long long found = 0;
-      const bool known = driver_->cuCtxGetId(nullptr, &found) == cuda::success;
-      without_context_ = !known;
+      has_context_ = driver_->cuCtxGetId(nullptr, &found) == cuda::success;
       *id = found;
-      return known;
+      return has_context_;
     }
     return false;
   }
@@ -62,8 +61,8 @@ class CudaContexts {
                      unsigned long long* id) const;
   Error failure(cuda::Result code, const char* function, const char* doing) const;
 
-  // Whether the calling thread had none when it was last seen.
-  static inline constinit thread_local bool without_context_ = false;
+  // Whether the calling thread had one when it was last seen.
+  static inline constinit thread_local bool has_context_ = false;
 
   const std::shared_ptr<const Driver> driver_;
   const cuda::Device device_;

@@ -20,8 +20,10 @@ Result<int> cuda_device_count() {
 
 Result<int> current_cuda_device(const Driver& driver) {
   DIECAST_TRY(const int count, cuda_device_count(driver));
+  cuda::ContextHandle* context = nullptr;
+  if (count == 0 || driver.cuCtxGetCurrent(&context) != cuda::success || !context) return 0;
   cuda::Device current = 0;
-  if (count == 0 || driver.cuCtxGetDevice(&current) != cuda::success) return 0;
+  if (driver.cuCtxGetDevice(&current) != cuda::success) return 0;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     cuda::Device device = 0;
     if (driver.cuDeviceGet(&device, ordinal) == cuda::success && device == current) return ordinal;
