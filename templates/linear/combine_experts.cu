@@ -18,6 +18,7 @@ arg      x            in  IN   [rows * topk, cols]  align (ALIGNED ? 16 : bits(I
 arg      topk_ids     in  ID   [rows, topk]
 arg      topk_weights in  f32  [rows, topk]
 arg      expert_map   in  i32  [global_experts]  optional  // which of the experts each of all is, or none, as -1
+arg      unexpected   inout u32 [1]  optional            // to which the ids are added that are neither of an expert nor -1
 arg      out          out OUT  [rows, cols]  align (ALIGNED ? 16 : bits(OUT) / 8)
 arg      rows
 arg      cols
@@ -68,8 +69,10 @@ struct Slots {
 };
 
 DIECAST_KERNEL {
-  RowWalk at(ceil_div(cols, 8), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
-  const Map map = {expert_map, global_experts};
+  const i64 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
+  RowWalk at(ceil_div(cols, 8), rows, thread, threads);
+  const Map map = {expert_map, HAS_EXPERT_MAP ? global_experts : experts};
+  if constexpr (HAS_UNEXPECTED) count_unexpected(unexpected, map, topk_ids, rows * topk, thread, threads);
   const i64 pieces = rows * at.row_pieces;
   DIECAST_NO_UNROLL
   for (; at.index < pieces; at.next()) {

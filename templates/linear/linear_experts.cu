@@ -17,6 +17,7 @@ arg      factor   in  f32    [experts, GATED ? 2 : 1]    // the global scales; w
 arg      routing  in  ID     [FORM == indexed ? rows : FORM == contiguous ? experts + 1 : experts]
 arg      bias     in  IN     [experts, GATED ? 2 * cols : cols]  optional  // where GATED, all gates' of an expert first
 arg      expert_map in i32   [global_experts]  optional  // the expert of this weight for each of all, or none, as -1
+arg      unexpected inout u32  [1]  optional             // to which the ids are added that are neither of an expert nor -1
 arg      out      out OUT    [rows, cols]
 arg      rows
 arg      cols
@@ -25,6 +26,7 @@ arg      experts
 arg      fan_out
 arg      global_experts
 require  FORM == indexed || !HAS_EXPERT_MAP              // ids are mapped, and nothing else
+require  FORM == indexed || !HAS_UNEXPECTED              // ids are counted, and nothing else
 launch   grid(ceil_div(GATED ? 2 * cols : cols, 64), FORM == indexed ? min(rows, experts) : experts) block(128) resident(4)
 exchange warp                                            // a warp finds the rows of its expert
 sample   rows {0, 1, 3, 9, 40}  cols {8, 40}  depth {32, 96, 320}  experts {4}  fan_out {1}  global_experts {9}
@@ -64,7 +66,10 @@ struct ExpertResult {
 
 DIECAST_KERNEL {
   using Taken = ExpertRows<FORM, M_TILE, ID, HAS_EXPERT_MAP>;
-  const ExpertMap<HAS_EXPERT_MAP> map = {expert_map, global_experts};
+  const ExpertMap<HAS_EXPERT_MAP> map = {expert_map, HAS_EXPERT_MAP ? global_experts : experts};
+  if constexpr (HAS_UNEXPECTED) {  // by the thread blocks of one strip
+    if (blockIdx.x == 0) count_unexpected(unexpected, map, routing, rows, blockIdx.y * 128 + threadIdx.x, gridDim.y * 128);
+  }
   const i64 expert = Taken::expert_at(routing, map, blockIdx.y, experts, rows);
   if (expert < 0 || expert >= experts) return;
   const i64 weight_rows = GATED ? 2 * cols : cols, tiles = ceil_div(depth, Tile::kSide);

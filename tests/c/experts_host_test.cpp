@@ -104,6 +104,22 @@ TEST_F(CExperts, WideIdsUnderAMapAreTheSame) {
   }
 }
 
+TEST_F(CExperts, UnexpectedIdsAreAddedToAWord) {
+  std::vector<std::int32_t> word_ = {5};
+  CTensor word{word_, {1}, 0};
+  linear_.out_unexpected = word.get(), combine_.out_unexpected = word.get();
+  for (const int wanted : {9, 13}) {  // 9 and -5, by both
+    ASSERT_EQ(run(), diecast_ok) << last_error();
+    EXPECT_EQ(word_[0], wanted);
+  }
+  std::vector<std::int32_t> other_ = {5};
+  CTensor other{other_, {1}, 0};
+  linear_.out_unexpected = other.get();
+  ASSERT_EQ(run(), diecast_ok) << last_error();
+  EXPECT_EQ(other_[0], 7);
+  EXPECT_EQ(word_[0], 15);
+}
+
 TEST_F(CExperts, ShapesAreAskedFirst) {
   diecast_output told[2];
   std::size_t count = 0;

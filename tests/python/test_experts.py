@@ -60,6 +60,19 @@ def test_ids_of_experts_that_a_map_brings_here(dtype):
     assert same_bytes(got, sums_wanted)
 
 
+def test_unexpected_ids_are_added_to_a_word():
+    x, packed, _ = layer()
+    word, out = numpy.array([7], "i4"), numpy.zeros((TOKENS, 2, ROWS), "f4")
+    packed.linear_experts(x, FACTORS, IDS, out=out, out_unexpected=word, **HOST)
+    assert word == 10  # 3, -7 and 5
+    sums, shares = numpy.zeros((TOKENS, ROWS), "f4"), numpy.ones((TOKENS, 2), "f4")
+    diecast.combine_experts(out, IDS, shares, experts=6, out=sums, out_unexpected=word, **HOST)
+    assert word == 11  # -7
+    for wrong in (numpy.zeros(2, "i4"), numpy.zeros(1, "i8")):
+        with pytest.raises(diecast.DtypeError):
+            packed.linear_experts(x, FACTORS, IDS, out=out, out_unexpected=wrong, **HOST)
+
+
 @pytest.mark.parametrize("form, routing, owners", [
     ("contiguous", [1, 2, 2, 4], [None, 0, 2, 2, None]),
     ("contiguous", [-3, 0, 9, 9], [1, 1, 1, 1, 1]),

@@ -37,8 +37,9 @@ class PackedLinear:
     def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):
         """The same of several weights, one an expert: each row of x with the weight of its expert, as routing
         says, ids [.., k] of i32 or i64, i32 offsets [experts + 1] or counts [experts]. Of ids expert_map, i32,
-        may say which weight each is, or none, as -1. It is what diecast.linear_experts gives, whose options are
-        form, activation, split, dtype, out, device, stream, runtime."""
+        may say which weight each is, or none, as -1; to out_unexpected, i32 [1], those are added that are of no
+        expert and not -1. It is what diecast.linear_experts gives, whose options are
+        form, activation, split, dtype, out, out_unexpected beside out, device, stream, runtime."""
         return self._ops.linear_experts(x, self.data, factor, routing, bias, expert_map, **self._several(),
                                         **options)
 

@@ -147,6 +147,8 @@ def present(op, given, options):
             absent = {"out_amax_t"}
     elif op.name == "pack_linear" and not options.get("status"):
         absent = {"out_status"}
+    elif op.name.endswith("_experts"):
+        absent = {"out_unexpected"}  # only where it is given
     direction = options.get("direction", "rowwise") if op.directed else "both"
     return [name for name in op.outputs if name not in absent and
             (direction == "both" or name.endswith("_t") == (direction == "columnwise"))]

@@ -260,7 +260,7 @@ def linear_experts(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
-) -> Array: ...
+) -> tuple[Array, ...]: ...
 
 def combine_experts(
     x: ArrayLike,
@@ -270,4 +270,4 @@ def combine_experts(
     *,
     experts: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
-) -> Array: ...
+) -> tuple[Array, ...]: ...

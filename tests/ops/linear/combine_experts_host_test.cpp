@@ -45,13 +45,16 @@ TEST_F(CombineExpertsOnHost, WideIdsUnderAMapAreTheSame) {
   const std::int64_t wide[] = {1, 2, 5, 0, 3, 4, kHigh + 1, -kHigh, 2, INT64_MAX, INT64_MIN, 5};
   const float weights[] = {1, 1, 1, NAN, NAN, NAN, NAN, NAN, 0.5f, NAN, NAN, 2};
   HostMatrix out(DType::f32, 4, 1);
-  for (const TopKExperts& topk : {TopKExperts{ids, weights, 3, DType::i32, {map, 6}},
-                                  TopKExperts{wide, weights, 3, DType::i64, {map, 6}}}) {
+  std::uint32_t of_ids = 0, of_wide = 100;
+  for (const TopKExperts& topk : {TopKExperts{ids, weights, 3, DType::i32, {map, 6}, &of_ids},
+                                  TopKExperts{wide, weights, 3, DType::i64, {map, 6}, &of_wide}}) {
     out.fill([](auto, auto) { return -77.0f; });
     ASSERT_TRUE(combine(x.view(), topk, out.view()));
     const float want[] = {7, 0, 128, 4096};
     for (int token = 0; token < 4; ++token) EXPECT_EQ(out.at(token, 0), want[token]) << token;
   }
+  EXPECT_EQ(of_ids, 3u);  // an id that the map gives no expert here is expected
+  EXPECT_EQ(of_wide, 104u);
 }
 
 TEST_F(CombineExpertsOnHost, AnyColumnsAndNoTokens) {

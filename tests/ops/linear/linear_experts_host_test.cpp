@@ -88,6 +88,18 @@ TEST_F(LinearExpertsOnHost, IdsOf64BitsAreTakenWhole) {
   expect_rows({RoutingForm::indexed, ids, DType::i64}, {2, -1, 0, -1, -1, 1});
 }
 
+TEST_F(LinearExpertsOnHost, UnexpectedIdsAreCountedOnce) {
+  std::uint32_t word = 7;
+  const std::int32_t ids[2 * kRows] = {2, 0, -1,        kExperts,  -2, 0,
+                                       1, 1, INT32_MIN, INT32_MAX, -1, 2};
+  const std::vector<std::int64_t> owner = {2, 0, -1, -1, -1, 0, 1, 1, -1, -1, -1, 2};
+  expect_rows({.data = ids, .unexpected = &word}, owner);
+  EXPECT_EQ(word, 11u);
+  const std::int32_t map[] = {0, 1, 2, -1};
+  expect_rows({.data = ids, .map = {map, 4}, .unexpected = &word}, owner);
+  EXPECT_EQ(word, 14u);  // kExperts is one that the map counts
+}
+
 TEST_F(LinearExpertsOnHost, AMapSaysWhichExpertsAreHere) {
   const std::int32_t map[] = {-1, 2, 0, kExperts, -1, 1};
   const std::int32_t ids[2 * kRows] = {1, 2, 5, 0, 3, 4, 6, -1, INT32_MIN, INT32_MAX, 1, 1};
@@ -127,6 +139,9 @@ TEST_F(LinearExpertsOnHost, RefusesWhatDoesNotFit) {
   EXPECT_EQ(routing_refused({RoutingForm::indexed, ids, DType::u8}), ErrorCode::dtype_mismatch);
   EXPECT_EQ(routing_refused({RoutingForm::masked, ids, DType::i64}), ErrorCode::dtype_mismatch);
   EXPECT_EQ(routing_refused({RoutingForm::masked, ids, DType::i32, {ids, 4}}),
+            ErrorCode::not_supported);
+  std::uint32_t word = 0;
+  EXPECT_EQ(routing_refused({RoutingForm::masked, ids, DType::i32, {}, &word}),
             ErrorCode::not_supported);
   EXPECT_EQ(routing_refused({RoutingForm::indexed, ids, DType::i32, {ids, -1}}),
             ErrorCode::value_not_allowed);

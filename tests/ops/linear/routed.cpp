@@ -1,6 +1,9 @@
 // Ids of experts that are drawn; see routed.h.
 #include "ops/linear/routed.h"
 
+#include <diecast/base/text.h>
+
+#include <cstring>
 #include <limits>
 
 namespace diecast::variants {
@@ -34,15 +37,37 @@ void map_ids(Routed& routed, std::mt19937_64& random) {
   }
 }
 
-std::vector<std::uint8_t> routing_bytes(const Routed& routed, DType type) {
+std::vector<std::int64_t> routing_numbers(const Routed& routed, DType type) {
+  std::vector<std::int64_t> out(routed.routing.begin(), routed.routing.end());
+  for (std::size_t i = 0; type == DType::i64 && i < out.size(); ++i)
+    if (routed.owner[i] == kNobody && out[i] != -1)
+      out[i] = (std::int64_t{1} << 32) + static_cast<std::int64_t>(i) % kExperts;
+  return out;
+}
+
+std::vector<std::uint8_t> bytes_of(const std::vector<std::int64_t>& numbers, DType type) {
   std::vector<std::uint8_t> out;
-  for (std::size_t i = 0; i < routed.routing.size(); ++i) {
-    std::int64_t id = routed.routing[i];
-    if (type == DType::i64 && routed.owner[i] == kNobody) id = (std::int64_t{1} << 32) + i % 4;
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&id);  // the low half first
+  for (const std::int64_t& number : numbers) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&number);  // the low half first
     out.insert(out.end(), bytes, bytes + dtype_bits(type) / 8);
   }
   return out;
+}
+
+UnexpectedWord::UnexpectedWord(Device& device, const Routed& routed,
+                               const std::vector<std::int64_t>& ids)
+    : word_(device, &kBefore, sizeof kBefore) {
+  const std::int64_t experts =
+      routed.map.empty() ? kExperts : static_cast<std::int64_t>(routed.map.size());
+  for (const std::int64_t id : ids) unexpected_ += id < -1 || id >= experts ? 1 : 0;
+}
+
+std::string UnexpectedWord::difference() const {
+  std::uint32_t after = 0;
+  std::memcpy(&after, word_.bytes().data(), sizeof after);
+  if (!word_.guards_are_whole()) return "wrote beside the word of unexpected ids";
+  if (after == kBefore + unexpected_) return "";
+  return cat("counted ", after - kBefore, " unexpected ids of ", unexpected_);
 }
 
 }  // namespace diecast::variants

@@ -1,11 +1,15 @@
 // Ids of experts for the runners of experts' layers.
 #pragma once
 
+#include <diecast/launch/device.h>
 #include <diecast/template/value.h>
 
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
+
+#include "ops/device_buffer.h"
 
 namespace diecast::variants {
 
@@ -23,8 +27,22 @@ Routed indexed(std::int64_t rows, std::mt19937_64& random);
 // The same rows by the ids of nine experts, of which kExperts are here and a damaged map names
 // others. Two ids may name one expert.
 void map_ids(Routed& routed, std::mt19937_64& random);
-// Ids as a launch takes them. Those of 64 bits differ from an expert's in their upper half alone
-// where they name none.
-std::vector<std::uint8_t> routing_bytes(const Routed& routed, DType type);
+// What a launch is given: of i64, ids of no expert differ from an expert's in their upper half
+// alone, but for -1.
+std::vector<std::int64_t> routing_numbers(const Routed& routed, DType type);
+std::vector<std::uint8_t> bytes_of(const std::vector<std::int64_t>& numbers, DType type);
+// A word that a launch may add unexpected ids to, and how many these are.
+class UnexpectedWord {
+ public:
+  UnexpectedWord(Device& device, const Routed& routed, const std::vector<std::int64_t>& ids);
+  void* address() const { return word_.data_pointer(); }
+  // Empty, or what is wrong after a launch that was to count.
+  std::string difference() const;
+
+ private:
+  static constexpr std::uint32_t kBefore = 1000000007;
+  std::uint32_t unexpected_ = 0;
+  DeviceBuffer word_;
+};
 
 }  // namespace diecast::variants

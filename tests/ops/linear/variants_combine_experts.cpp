@@ -57,24 +57,30 @@ std::string combine_difference(Kernel& kernel, const Case& one, const Bindings& 
   const DeviceBuffer x(device, of.x.size() + step(in));
   device.copy_to_device(x.data_pointer() + step(in), of.x.data(), of.x.size(), {}).value();
   const DType id = dtype_of(s, "ID");
-  const std::vector<std::uint8_t> bytes = routing_bytes(of.routed, id);
+  const std::vector<std::int64_t> numbers = routing_numbers(of.routed, id);
+  const std::vector<std::uint8_t> bytes = bytes_of(numbers, id);
   const DeviceBuffer ids(device, bytes.data(), bytes.size());
   const std::vector<std::int32_t>& map = of.routed.map;
   const DeviceBuffer of_map(device, map.data(), map.size() * 4);
+  const UnexpectedWord unexpected(device, of.routed, numbers);
   const DeviceBuffer weights(device, of.weights.data(), of.weights.size() * 4);
   const DeviceBuffer out(device, want.size(), step(out_type));
-  const args::CombineExperts arguments{.x = {in, x.data_pointer() + step(in)},
-                                       .topk_ids = {id, ids.data_pointer()},
-                                       .topk_weights = weights.data_pointer(),
-                                       .expert_map = map.empty() ? nullptr : of_map.data_pointer(),
-                                       .out = {out_type, out.data_pointer()},
-                                       .rows = one.rows,
-                                       .cols = one.cols,
-                                       .topk = of.topk,
-                                       .experts = kExperts,
-                                       .global_experts = static_cast<std::int64_t>(map.size())};
+  const args::CombineExperts arguments{
+      .x = {in, x.data_pointer() + step(in)},
+      .topk_ids = {id, ids.data_pointer()},
+      .topk_weights = weights.data_pointer(),
+      .expert_map = map.empty() ? nullptr : of_map.data_pointer(),
+      .unexpected = flag(s, "HAS_UNEXPECTED") ? unexpected.address() : nullptr,
+      .out = {out_type, out.data_pointer()},
+      .rows = one.rows,
+      .cols = one.cols,
+      .topk = of.topk,
+      .experts = kExperts,
+      .global_experts = static_cast<std::int64_t>(map.size())};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
-  return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
+  if (!problem.empty()) return problem;
+  const std::string miscounted = flag(s, "HAS_UNEXPECTED") ? unexpected.difference() : "";
+  return miscounted.empty() ? compare("out", out, want.data(), want.size()) : miscounted;
 }
 
 const RunnerFor<args::CombineExperts> combine_runner{combine_difference};

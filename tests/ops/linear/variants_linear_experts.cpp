@@ -127,10 +127,12 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
   const DeviceBuffer tiles(device, of.tiles.data(), of.tiles.size());
   const DeviceBuffer factors(device, of.factors.data(), of.factors.size() * 4);
   const DType id = dtype_of(s, "ID");
-  const std::vector<std::uint8_t> ids = routing_bytes(of.routed, id);
+  const std::vector<std::int64_t> numbers = routing_numbers(of.routed, id);
+  const std::vector<std::uint8_t> ids = bytes_of(numbers, id);
   const DeviceBuffer routing(device, ids.data(), ids.size());
   const std::vector<std::int32_t>& map = of.routed.map;
   const DeviceBuffer of_map(device, map.data(), map.size() * 4);
+  const UnexpectedWord unexpected(device, of.routed, numbers);
   const DeviceBuffer bias(device, of.bias.data(), of.bias.size());
   const std::int64_t elements = of.rows() * one.cols;
   const DeviceBuffer out(device, static_cast<std::size_t>(elements * dtype_bits(of.out) / 8));
@@ -141,6 +143,7 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
       .routing = {id, routing.data_pointer()},
       .bias = {of.in, flag(s, "HAS_BIAS") ? bias.data_pointer() : nullptr},
       .expert_map = map.empty() ? nullptr : of_map.data_pointer(),
+      .unexpected = flag(s, "HAS_UNEXPECTED") ? unexpected.address() : nullptr,
       .out = {of.out, out.data_pointer()},
       .rows = of.rows(),
       .cols = one.cols,
@@ -151,7 +154,8 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";
-  return of.difference(out.bytes());
+  const std::string miscounted = flag(s, "HAS_UNEXPECTED") ? unexpected.difference() : "";
+  return miscounted.empty() ? of.difference(out.bytes()) : miscounted;
 }
 
 const RunnerFor<args::LinearExperts> experts_runner{experts_difference};

@@ -48,3 +48,19 @@ def test_a_layer_is_one_graph_with_diecasts_own_bits():
     wanted = plain[1].linear(middle, ONE, residual=x, device="host")
     for got in (layer(x), compiled(x)):
         assert torch.equal(got, wanted)
+
+
+def test_unexpected_ids_are_counted_in_a_compiled_function():
+    data, scale, _ = weight(64, 48)
+    packed = PackedLinear.pack(data.reshape(2, 32, 24), scale.reshape(2, 32, 3))
+    x, ids = torch.randn(3, 48).to(torch.bfloat16), torch.tensor([[0, 1], [-1, 2], [-2, 1]])
+    word = torch.zeros(1, dtype=torch.int32)
+
+    def layer(x, word):
+        out = torch.zeros(3, 2, 32)
+        packed.linear_experts(x, torch.ones(2), ids, out=out, out_unexpected=word)
+        return out
+
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(x, word), layer(x, word))
+    assert word.item() == 4

@@ -67,6 +67,16 @@ Result<void> read_map(ExpertMap& to, const diecast_tensor* tensor, const TensorN
   return {};
 }
 
+// A word that is added to.
+Result<std::uint32_t*> unexpected_of(const diecast_tensor* tensor, std::string_view op) {
+  if (tensor == nullptr) return static_cast<std::uint32_t*>(nullptr);
+  if (dtype_of(*tensor) == DType::i32 && elements_of(*tensor) == 1)
+    return static_cast<std::uint32_t*>(data_of(tensor));
+  return Error{ErrorCode::dtype_mismatch,
+               cat(op, ": out_unexpected is ", type_text(*tensor), " ", shape_of(*tensor).text()),
+               "pass i32 [1]"};
+}
+
 struct BoundLinearExperts : line::linear_experts {
   using Prepared = PreparedLinearExperts;
   struct Views {
@@ -107,6 +117,7 @@ struct BoundLinearExperts : line::linear_experts {
       DIECAST_CHECK(check_rows(*t.routing, v.x, {kName, "routing"}));
     }
     DIECAST_CHECK(read_map(v.routing.map, t.expert_map, {kName, "expert_map"}));
+    DIECAST_TRY(v.routing.unexpected, unexpected_of(t.out_unexpected, kName));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);
@@ -141,7 +152,7 @@ struct BoundLinearExperts : line::linear_experts {
   static void addresses(Views& v, auto&& visit) {
     each_address(v.x, visit), each_address(v.out, visit);
     visit(v.weight.data), visit(v.factors);
-    visit(v.routing.data), visit(v.routing.map.local);
+    visit(v.routing.data), visit(v.routing.map.local), visit(v.routing.unexpected);
     if (v.options.bias) each_address(*v.options.bias, visit);
   }
 };
@@ -163,6 +174,7 @@ struct BoundCombineExperts : line::combine_experts {
     DIECAST_CHECK(check_count(*t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
     DIECAST_CHECK(check_count(*t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
     DIECAST_CHECK(read_map(v.topk.map, t.expert_map, {kName, "expert_map"}));
+    DIECAST_TRY(v.topk.unexpected, unexpected_of(t.out_unexpected, kName));
     const Shape ids = shape_of(*t.topk_ids);
     if (ids.rows() != v.out.rows()) {
       return Error{ErrorCode::shape_mismatch,

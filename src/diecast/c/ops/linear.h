@@ -52,6 +52,8 @@
          "i32, of each expert that ids count which one of packed it is, -1: none")              \
   TENSOR(out, OUTPUT,                                                                           \
          "as of linear: by ids [.., k, N], else x's rows; those of no expert are kept")         \
+  TENSOR(out_unexpected, OUTPUT,                                                                \
+         "i32 [1], if it is given beside out: to it the ids are added of no expert but -1")     \
   DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                    \
   COUNT(weights, 0, "experts, to be given")                                                     \
   WORD(form, RoutingForm, "what routing holds: ids, offsets or counts")                         \
@@ -65,6 +67,7 @@
   TENSOR(topk_weights, INPUT, "f32 [.., k]: what each slot's row is multiplied by")        \
   TENSOR(expert_map, OPTIONAL_INPUT, "i32, as of linear_experts")                          \
   TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], dense: a row for each of topk_ids' rows") \
+  TENSOR(out_unexpected, OUTPUT, "i32 [1], if it is given: as of linear_experts")          \
   COUNT(experts, 0, "ids, or what a map gives, are from 0 up to this")                     \
   WORD(dtype, FloatType, "of the output, where it is left out")
 

@@ -56,7 +56,8 @@ CombineExpertsRequest CombineExpertsRequest::of(const Tensor& x, const TopKExper
           .out = out.dtype,
           .aligned = (addresses & 15) == 0 && (out.cols() & 7) == 0,
           .id = topk.type,
-          .expert_map = topk.map.local != nullptr};
+          .expert_map = topk.map.local != nullptr,
+          .unexpected = topk.unexpected != nullptr};
 }
 
 Result<void> PreparedCombineExperts::run(const Tensor& x, const TopKExperts& topk,
@@ -70,6 +71,7 @@ Result<void> PreparedCombineExperts::run(const Tensor& x, const TopKExperts& top
                                      .topk_ids = {topk.type, topk.ids},
                                      .topk_weights = topk.weights,
                                      .expert_map = topk.map.local,
+                                     .unexpected = topk.unexpected,
                                      .out = tensor_argument(out),
                                      .rows = out.rows(),
                                      .cols = out.cols(),

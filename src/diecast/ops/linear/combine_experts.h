@@ -24,6 +24,7 @@ struct TopKExperts {
   std::int64_t experts = 0;
   DType type = DType::i32;  // of ids, or i64
   ExpertMap map{};
+  std::uint32_t* unexpected = nullptr;  // [1], to which the launch adds the unexpected ids
 };
 
 struct CombineExpertsOptions {
@@ -44,12 +45,13 @@ struct CombineExpertsRequest {
   DType in = DType::bf16, out = DType::bf16;
   bool aligned = true;  // rows are whole eights, from multiples of 16 bytes on; false: any
   DType id = DType::i32;
-  bool expert_map = false;
+  bool expert_map = false, unexpected = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("IN", self.in), as("OUT", self.out), as("ALIGNED", self.aligned);
     as("ID", self.id), as("HAS_EXPERT_MAP", self.expert_map);
+    as("HAS_UNEXPECTED", self.unexpected);
   }
   // What these operands ask for.
   static CombineExpertsRequest of(const Tensor& x, const TopKExperts& topk, const Tensor& out);

@@ -1,4 +1,7 @@
-// Ids of experts where each rank has some of a layer's experts.
+// Ids of experts. Where each rank has some of a layer's experts, ids count those of all ranks. An
+// id that is neither of an expert nor -1, which padding has, is unexpected. It is of no expert all
+// the same, and ops count such ids in a word of the caller's, if there is one. A call whose out, or
+// weight, is empty launches nothing and so counts nothing.
 #pragma once
 
 #include <cstdint>

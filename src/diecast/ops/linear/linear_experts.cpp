@@ -14,7 +14,7 @@ std::int64_t fan_out(const Tensor& x, const Tensor& out, RoutingForm form) {
   return form == RoutingForm::indexed && x.rows() > 0 ? out.rows() / x.rows() : 1;
 }
 
-// Of the type of routing, and of a map, which ids alone may have.
+// Of the type of routing, and of what ids alone may have.
 Result<void> check_form(const ExpertRouting& routing) {
   if (routing.form == RoutingForm::indexed) {
     DIECAST_CHECK(check_ids(kExpertsOp, "routing", routing.type));
@@ -26,10 +26,15 @@ Result<void> check_form(const ExpertRouting& routing) {
         cat(kExpertsOp, ": routing is ", dtype_name(routing.type), ", form ", word(routing.form)),
         "give offsets and counts as i32"};
   }
-  if (routing.map.local == nullptr) return {};
+  if (routing.map.local != nullptr) {
+    return Error{ErrorCode::not_supported,
+                 cat(kExpertsOp, ": a map of experts with form ", word(routing.form)),
+                 "map ids, or give offsets or counts of the weight's own experts"};
+  }
+  if (routing.unexpected == nullptr) return {};
   return Error{ErrorCode::not_supported,
-               cat(kExpertsOp, ": a map of experts with form ", word(routing.form)),
-               "map ids, or give offsets or counts of the weight's own experts"};
+               cat(kExpertsOp, ": unexpected ids with form ", word(routing.form)),
+               "give no word to count them in"};
 }
 
 Result<void> check_routing(const ExpertRouting& routing, const Tensor& x, std::int64_t experts) {
@@ -81,7 +86,8 @@ LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinea
           .split = options.split != 0 ? options.split : linear_split(weight.rows(), weight.cols()),
           .id = routing.type,
           .bias = options.bias.has_value(),
-          .expert_map = routing.map.local != nullptr};
+          .expert_map = routing.map.local != nullptr,
+          .unexpected = routing.unexpected != nullptr};
 }
 
 KernelWanted LinearExpertsRequest::kernel(const DeviceProperties& device) const {
@@ -104,6 +110,7 @@ Result<void> PreparedLinearExperts::run(const Tensor& x, const PackedLinear& wei
                                     .routing = {routing.type, routing.data},
                                     .bias = optional_argument(options.bias, x.dtype),
                                     .expert_map = routing.map.local,
+                                    .unexpected = routing.unexpected,
                                     .out = tensor_argument(out),
                                     .rows = out.rows(),
                                     .cols = out.cols(),

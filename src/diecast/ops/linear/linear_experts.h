@@ -33,8 +33,9 @@ constexpr auto words_of(RoutingForm) {
 struct ExpertRouting {
   RoutingForm form = RoutingForm::indexed;
   const void* data = nullptr;
-  DType type = DType::i32;  // of data; ids may be i64
-  ExpertMap map{};          // of ids
+  DType type = DType::i32;              // of data; ids may be i64
+  ExpertMap map{};                      // of ids
+  std::uint32_t* unexpected = nullptr;  // [1], to which the launch adds the unexpected ids
 };
 
 struct LinearExpertsOptions {
@@ -49,7 +50,8 @@ struct LinearExpertsOptions {
 // [experts]; of gated activations [experts, 2], gate's and up's. out: dense, bf16, f16 or f32, of
 // as many rows as x; indexed: [M * k, N], whose row r is of row r / k of x. Errors: those of
 // PackedLinear::check; dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
-// (one weight alone, rows of out apart, rows counted on the device, a map of offsets or counts),
+// (one weight alone, rows of out apart, rows counted on the device, a map, or unexpected ids,
+// of offsets or counts),
 // invalid_argument (a weight that is not gated as the activation wants), value_not_allowed, those
 // of preparing.
 Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
@@ -64,13 +66,14 @@ struct LinearExpertsRequest {
   RoutingForm form = RoutingForm::indexed;
   std::int32_t split = 1;
   DType id = DType::i32;
-  bool bias = false, expert_map = false;
+  bool bias = false, expert_map = false, unexpected = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("IN", self.in), as("OUT", self.out), as("FORMAT", self.format);
     as("ACTIVATION", self.activation), as("FORM", self.form), as("SPLIT", self.split);
     as("ID", self.id), as("HAS_BIAS", self.bias), as("HAS_EXPERT_MAP", self.expert_map);
+    as("HAS_UNEXPECTED", self.unexpected);
   }
   // What these operands ask for.
   static LinearExpertsRequest of(const Tensor& x, const PackedLinear& weight,

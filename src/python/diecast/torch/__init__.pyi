@@ -300,6 +300,7 @@ def linear_experts(
     expert_map: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
+    out_unexpected: Tensor | None = ...,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,
     rows: int = ...,
@@ -310,7 +311,7 @@ def linear_experts(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]: ...
 
 def combine_experts(
     x: Tensor,
@@ -319,6 +320,7 @@ def combine_experts(
     expert_map: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
+    out_unexpected: Tensor | None = ...,
     experts: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
-) -> Tensor: ...
+) -> tuple[Tensor, ...]: ...
