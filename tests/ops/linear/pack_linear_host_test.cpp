@@ -157,6 +157,22 @@ TEST_F(PackLinear, HasTheBytesOfVersion1) {
   EXPECT_EQ(digest(Format::mxfp4, Gated::alternate), "6e87d9512eb7eead1c5b5080c1f21628");
 }
 
+TEST_F(PackLinear, AStackOfWholeTilesIsItsPartsOneBehindAnother) {
+  for (const Format format : {Format::nvfp4, Format::mxfp4}) {
+    CheckpointWeight stack{format, 0, 160, {}, {}};
+    Octets parts;
+    for (const std::int64_t rows : {128, 64, 192}) {
+      CheckpointWeight part = drawn(format, rows, 160);
+      const Octets bytes = packed(part);
+      parts.insert(parts.end(), bytes.begin(), bytes.end());
+      stack.rows += rows;
+      stack.codes.insert(stack.codes.end(), part.codes.begin(), part.codes.end());
+      stack.scales.insert(stack.scales.end(), part.scales.begin(), part.scales.end());
+    }
+    EXPECT_EQ(packed(stack), parts);
+  }
+}
+
 TEST_F(PackLinear, TellsWhatCannotBeHeld) {
   CheckpointWeight weight = drawn(Format::nvfp4, 70, 64);
   Octets bytes;

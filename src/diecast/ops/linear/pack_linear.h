@@ -23,6 +23,12 @@ struct PackLinearOptions {
   std::shared_ptr<Device> device{};    // null: Runtime::default_device()
 };
 
+// Many weights in one launch are those of one shape that lie one behind another, [weights, rows,
+// cols], as the experts of a layer. Weights that one product takes together, under one global
+// scale, as q, k and v, are one weight, their rows stacked. Those of whole 64 rows need not lie
+// together for that: the stack's bytes are those of each, one behind another, so that each may be
+// packed into its place by a launch of its own. Gate and up share tiles: they lie in one tensor.
+//
 // Packs the weights into packed.data, in one launch: all bytes of it, so that a captured `linear`
 // takes new weights in the same place. A block with a scale of zero becomes one of +0 under a scale
 // of one; of a negative scale the codes' signs turn; an MXFP4 block of zeros may get a scale of
