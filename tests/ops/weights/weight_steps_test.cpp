@@ -179,5 +179,24 @@ TEST(PreparedMasterCast, ARankSaysWhatNobodyKnowsHere) {
   EXPECT_EQ(prepared.error().fix, std::string(480, 'x'));
 }
 
+TEST(PreparedMasterCast, ARankThatSentNothingIsNamed) {
+  Alone alone({{16, 32}}, 0, 101);
+  CommunicatorCallbacks callbacks;
+  callbacks.all_reduce_max = [](float*, std::int64_t, Stream) { return Result<void>(); };
+  callbacks.all_gather = [](const Gather& gather, Stream) -> Result<void> {
+    const auto own = static_cast<std::size_t>(gather.counts[0]);
+    std::memcpy(static_cast<std::uint8_t*>(gather.buffer) + own, gather.buffer, own);
+    return {};  // of three ranks the last one's bytes are missing
+  };
+  auto group = CallbackCommunicator::make(0, 3, callbacks).value();
+  const auto prepared = alone.prepare(&group);
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().message(),
+            "diecast: invalid_argument: rank 2 sent nothing: the communicator's all_gather left "
+            "its bytes as they were\n"
+            "  fix: let all_gather copy every rank's bytes to their offset on each rank, before "
+            "later work of the stream");
+}
+
 }  // namespace
 }  // namespace diecast

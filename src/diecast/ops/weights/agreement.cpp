@@ -13,7 +13,7 @@ namespace {
 struct PlanRecord {
   Digest digest;
   std::int64_t weights = 0;
-  std::int64_t group = 0;
+  std::int64_t group = 0;  // its ranks; 0: nobody sent this record
   std::int64_t code = -1;  // of the error, or none
   char what[496] = {};
   char fix[480] = {};
@@ -52,6 +52,15 @@ Error error_of(const PlanRecord& record, std::size_t rank) {
           cat("rank ", rank, ": ", text_of(record.what)), std::string(text_of(record.fix))};
 }
 
+Error nothing_from(std::size_t rank) {
+  return {ErrorCode::invalid_argument,
+          cat("rank ", rank,
+              " sent nothing: the communicator's all_gather left its bytes as they "
+              "were"),
+          "let all_gather copy every rank's bytes to their offset on each rank, before later work "
+          "of the stream"};
+}
+
 // Equally many values of every rank, by way of `memory` on the device, which holds them all.
 template <class T>
 Result<std::vector<T>> gather_values(Communicator& communicator, Device& device, void* memory,
@@ -76,6 +85,7 @@ Result<std::vector<T>> gather_values(Communicator& communicator, Device& device,
 Result<void> check_records(const std::vector<PlanRecord>& records) {
   std::map<Digest, int> votes;
   for (std::size_t r = 0; r < records.size(); ++r) {
+    if (records[r].group == 0) return nothing_from(r);
     if (records[r].code >= 0) return error_of(records[r], r);
     ++votes[records[r].digest];
   }
@@ -121,6 +131,8 @@ Result<std::vector<std::vector<ShardRange>>> Agreement::agree(const Result<RankP
     return std::vector<std::vector<ShardRange>>{plan->shards};
   }
   const std::vector<PlanRecord> mine = {record_of(plan, *communicator_)};
+  const auto ranks = static_cast<std::size_t>(communicator_->size());
+  DIECAST_CHECK(device_->fill(records_.data(), 0, ranks * sizeof(PlanRecord), stream));
   DIECAST_TRY(const auto records,
               gather_values(*communicator_, *device_, records_.data(), mine, stream));
   DIECAST_CHECK(check_records(records));

@@ -29,9 +29,9 @@ class Agreement {
   // Memory for the shards of so many weights on every rank.
   Result<void> reserve(std::size_t weights);
   // Every rank's shards, or one error for all: that of the first rank whose plan is an error,
-  // behind its "rank 2: ", or invalid_argument naming a rank whose record is not the most common
-  // one. A plan without an error has its memory reserved. Without a communicator the plan itself.
-  // Waits for the stream.
+  // behind its "rank 2: ", or invalid_argument naming a rank that sent nothing, or whose record is
+  // not the most common one. A plan without an error has its memory reserved. Without a
+  // communicator the plan itself. Waits for the stream.
   Result<std::vector<std::vector<ShardRange>>> agree(const Result<RankPlan>& plan, Stream stream);
 
  private:
