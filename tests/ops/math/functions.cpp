@@ -39,7 +39,7 @@ const std::array<Function, 14>& functions() {
       {"exp", [](double x, double) { return std::exp(x); }, 1.1, 1e-5f, 0x73BE8202810ADC6Fu},
       {"exp2", [](double x, double) { return std::exp2(x); }, 1.0, 1e-6f, 0x3CD25BDB590F1D96u},
       {"log", [](double x, double) { return std::log(x); }, 1.7, 1e-5f, 0x2EA02EA961218186u},
-      {"log2", [](double x, double) { return std::log2(x); }, 1.0, 1e-5f, 0x50335341ED6A94D7u},
+      {"log2", [](double x, double) { return std::log2(x); }, 1.06, 1e-5f, 0x50335341ED6A94D7u},
       {"sqrt", [](double x, double) { return std::sqrt(x); }, 0.5, 1e-6f, 0xAF0730C909630BB8u},
       {"rsqrt", [](double x, double) { return 1 / std::sqrt(x); }, 0.51, 1e-6f,
        0x0366438059B3A700u},

@@ -1,6 +1,7 @@
 // The functions of diecast/device/math on this processor: their errors. A sample of all floats and
 // every number of 16 bits; with DIECAST_EXHAUSTIVE=1 all 2^32 floats.
 
+#include <bit>
 #include <iostream>
 
 #include "how_many.h"
@@ -45,6 +46,19 @@ TEST_P(MathOnHostOfFloats, HasTheSumThatGpusHave) {
   EXPECT_EQ(sum_of_all(device_, GetParam()), functions()[GetParam()].sum);
 }
 INSTANTIATE_TEST_SUITE_P(Functions, MathOnHostOfFloats, every_function(), function_name);
+
+// The check of all 2^32 floats found these to be the worst.
+TEST_F(MathOnHost, IsWithinItsBoundsWhereItIsWorst) {
+  Functions on(device_, DType::f32);
+  const float worst[] = {-5.8491225f, -126.4965f, 2861.9072f, 1.4127018f};  // exp exp2 log log2
+  for (std::size_t function = 0; function < std::size(worst); ++function) {
+    const auto bits = std::bit_cast<std::uint32_t>(worst[function]);
+    const Worst found = worst_error(on, function, DType::f32, bits, 0, {0});
+    const double bound = bound_of(function, DType::f32);
+    EXPECT_LE(found.ulps, bound) << found.what;
+    EXPECT_GT(found.ulps, bound - 0.2) << found.what;
+  }
+}
 
 TEST_F(MathOnHost, PowHasTheSpecialCasesOfIeee754) {
   Functions on(device_, DType::f32);
