@@ -116,7 +116,8 @@ TEST_F(LinearOnHost, IsWithinTheBoundOfTheExactSum) {
 TEST_F(LinearOnHost, PartsAreAddedInTheirOrder) {
   const CheckpointWeight weight = drawn(Format::nvfp4, 24, 576, 1, 126);
   HostMatrix x = normal(DType::bf16, 2, 576);
-  reference::Linear of{.rows = 2, .cols = 24, .depth = 576};
+  reference::Linear of;
+  of.rows = 2, of.cols = 24, of.depth = 576;
   for (std::int64_t i = 0; i < 2 * 576; ++i) of.x.push_back(x.at(i / 576, i % 576));
   for (std::int64_t i = 0; i < 24 * 576; ++i) of.weights.push_back(weight.value(i / 576, i % 576));
   for (of.split = 1; of.split <= 8; of.split *= 2) {

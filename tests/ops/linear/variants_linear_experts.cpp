@@ -98,7 +98,8 @@ struct Experts {
 
 Experts drawn_experts(const Specialization& s, const Case& one) {
   std::mt19937_64 random(one.seed * 5 + 1);
-  Experts out{.in = dtype_of(s, "IN"), .out = dtype_of(s, "OUT")};
+  Experts out{};
+  out.in = dtype_of(s, "IN"), out.out = dtype_of(s, "OUT");
   const std::string form = word_of(s, "FORM");
   if (form == "indexed" && one.rows > 0 && one.rows % 3 == 0) out.fan_out = 3;
   out.routed = form == "indexed"      ? indexed(one.rows, random)
