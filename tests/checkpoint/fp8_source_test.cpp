@@ -87,7 +87,7 @@ TestFile fp8_model(const Kind& kind, TestFile& plain) {
 QuantizeOptions in_blocks() {
   QuantizeOptions options;
   options.model.readable = true;
-  options.model.block_rows = 16, options.model.block_cols = 32;
+  options.model.blocks = {16, 32};
   return options;
 }
 
@@ -189,7 +189,7 @@ class Fp8Blocks : public Convert {
     write_text(plain_ + "/config.json", R"({"num_hidden_layers": 1})");
   }
   // A group with blocks for each of these sizes, and one with a scale a row.
-  void say(const std::string& sizes) {
+  void say_in_groups(const std::string& sizes) {
     Json said = {{"quant_method", "compressed-tensors"}, {"format", "float-quantized"}};
     for (const Json& size : Json::parse(sizes)) {
       const Json weights = {{"num_bits", 8}, {"strategy", "block"}, {"block_structure", size}};
@@ -197,8 +197,11 @@ class Fp8Blocks : public Convert {
       said["config_groups"][name] = {{"targets", {"Linear"}}, {"weights", weights}};
     }
     said["config_groups"]["rows"] = {{"weights", {{"strategy", "channel"}}}};
+    say(said);
+  }
+  void say(const Json& quantization_config) {
     write_text(model_ + "/config.json",
-               Json{{"num_hidden_layers", 1}, {"quantization_config", said}}.dump());
+               Json{{"num_hidden_layers", 1}, {"quantization_config", quantization_config}}.dump());
   }
   Result<TestFile> decoded() {
     DIECAST_CHECK(dequantize_with_scalars(model_, next(), DType::f32));
@@ -220,13 +223,13 @@ TEST_F(Fp8Blocks, HaveTheSizeThatTheGroupsSay) {
   ASSERT_TRUE(want) << want.error().message();
   for (const char* sizes : {"[[100, 32]]", "[[100, 32], [100, 32]]", R"(["100x32"])"}) {
     SCOPED_TRACE(sizes);
-    say(sizes);
+    say_in_groups(sizes);
     const auto values = decoded(), small = quantized(model_);
     ASSERT_TRUE(values && small);
     EXPECT_EQ(values->tensors, plain.tensors);
     EXPECT_EQ(small->tensors, want->tensors);
   }
-  say("[[128, 128]]");
+  say_in_groups("[[128, 128]]");
   EXPECT_NE(decoded()->tensors, plain.tensors) << "the grid alone does not tell";
 }
 
@@ -241,11 +244,35 @@ TEST_F(Fp8Blocks, OfSizesThatAreNotReadAreRefused) {
            {R"(["100x"])", malformed},
            {"[[128, 128], -1]", "\"group_1\"" + malformed}}) {
     SCOPED_TRACE(sizes);
-    say(sizes);
+    say_in_groups(sizes);
     for (const auto& got : {decoded(), quantized(model_)}) {
       ASSERT_FALSE(got);
       EXPECT_EQ(got.error().code, ErrorCode::not_supported);
       EXPECT_NE(got.error().what.find(why), std::string::npos) << got.error().what;
+      EXPECT_FALSE(std::filesystem::exists(made_));
+    }
+  }
+}
+
+TEST_F(Fp8Blocks, OfAWeightBlockSizeThatIsNotReadAreRefused) {
+  const auto say_size = [&](const std::string& size) {
+    say({{"quant_method", "fp8"}, {"weight_block_size", Json::parse(size)}});
+  };
+  say_size("[100, 32]");
+  EXPECT_EQ(decoded()->tensors, decode(text_of(plain_ + "/model.safetensors")).tensors);
+  say_size("null");  // as if nothing were said
+  EXPECT_TRUE(decoded());
+  for (const char* size : {"128", "[128]", "[128, 0]", "[128, 0.5]", R"([128, "128"])", "{}"}) {
+    SCOPED_TRACE(size);
+    say_size(size);
+    for (const auto& got : {decoded(), quantized(model_)}) {
+      ASSERT_FALSE(got);
+      EXPECT_EQ(got.error().message(),
+                "diecast: not_supported: the size of the blocks of \"" + kUp +
+                    ".weight\" is not known: the model's config has a weight_block_size that is "
+                    "not two positive numbers\n"
+                    "  fix: give a model whose config.json says one size, [rows, columns], as "
+                    "weight_block_size or as block_structure in all groups that have blocks");
       EXPECT_FALSE(std::filesystem::exists(made_));
     }
   }

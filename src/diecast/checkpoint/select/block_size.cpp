@@ -56,7 +56,7 @@ void read_groups(const ConfigJson& groups, ModelConfig& out) {
     }
     if (!size) size = own, first = name;
   }
-  if (size) out.block_rows = (*size)[0], out.block_cols = (*size)[1];
+  if (size) out.blocks = *size;
 }
 
 }  // namespace
@@ -71,9 +71,13 @@ std::optional<BlockSize> block_size(const ConfigJson& said) {
 }
 
 void read_block_size(const ConfigJson& config, ModelConfig& out) {
-  if (const ConfigJson* const said = member(config, "weight_block_size")) {
+  const ConfigJson* const said = member(config, "weight_block_size");
+  if (said != nullptr && !said->is_null()) {
     if (const std::optional<BlockSize> size = block_size(*said))
-      out.block_rows = (*size)[0], out.block_cols = (*size)[1];
+      out.blocks = *size;
+    else
+      out.unread_blocks =
+          "the model's config has a weight_block_size that is not two positive numbers";
   }
   const ConfigJson* const groups = member(config, "config_groups");
   if (groups != nullptr && groups->is_object()) read_groups(*groups, out);

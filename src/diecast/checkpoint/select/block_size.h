@@ -4,20 +4,16 @@
 #include <diecast/checkpoint/select/config_json.h>
 #include <diecast/checkpoint/select/model_config.h>
 
-#include <array>
-#include <cstdint>
 #include <optional>
 
 namespace diecast {
-
-using BlockSize = std::array<std::uint64_t, 2>;  // rows, columns
 
 // Of [ROWS, COLS], or of compressed-tensors' older "ROWSxCOLS". None where these are not two
 // positive numbers.
 std::optional<BlockSize> block_size(const ConfigJson& said);
 
 // Reads a quantization config's weight_block_size or its groups' block_structure into
-// `out.block_rows`, `out.block_cols` and `out.unread_blocks`.
+// `out.blocks` and `out.unread_blocks`.
 void read_block_size(const ConfigJson& config, ModelConfig& out);
 
 }  // namespace diecast

@@ -24,7 +24,7 @@ Error misfit(const TensorInfo& scale, const TensorInfo& weight, const ModelConfi
   return {ErrorCode::file_corrupt,
           cat("the scales ", quote(scale.name), " ", stored_dtype_name(scale.dtype), " ",
               shape_text(scale.shape), " do not fit ", quote(weight.name), " ",
-              shape_text(weight.shape), " in blocks of ", model.block_rows, "x", model.block_cols),
+              shape_text(weight.shape), " in blocks of ", model.blocks[0], "x", model.blocks[1]),
           "write or download the checkpoint again, with the config.json that says its "
           "weight_block_size or block_structure"};
 }
@@ -33,8 +33,8 @@ Error unread(const TensorInfo& weight, const ModelConfig& model) {
   return {
       ErrorCode::not_supported,
       cat("the size of the blocks of ", quote(weight.name), " is not known: ", model.unread_blocks),
-      "give a model whose config.json says one block_structure, [rows, columns], in all groups "
-      "that have blocks"};
+      "give a model whose config.json says one size, [rows, columns], as weight_block_size or as "
+      "block_structure in all groups that have blocks"};
 }
 
 }  // namespace
@@ -50,26 +50,27 @@ Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
     const TensorInfo* scale = header.find(part_name(tensor.name, part));
     if (scale == nullptr) continue;
     const bool one = scale->elements() == 1 && scale->shape.size() <= 2;
-    const bool by_row = scale->shape == Extents{rows} || scale->shape == Extents{rows, 1};
-    const Extents grid = {blocks(rows, model.block_rows), blocks(cols, model.block_cols)};
+    const bool by_row = part == "weight_scale" &&
+                        (scale->shape == Extents{rows} || scale->shape == Extents{rows, 1});
+    const Extents grid = {blocks(rows, model.blocks[0]), blocks(cols, model.blocks[1])};
     const Extents spread = {grid[0], 1, grid[1], 1};
     const Extents groups = {rows, blocks(cols, kMxBlock)};
     const bool exponents = scale->dtype == StoredDType::u8 || scale->dtype == StoredDType::f8_e8m0;
     const bool mx = exponents && scale->shape == groups && cols % kMxBlock == 0;
     if (!model.unread_blocks.empty() && !mx && !one && !by_row) return unread(tensor, model);
-    ScaledSource out{scale->name, 0, 0, tensor.name, CodeForm::fp8};
+    BlockSize size{};
     if (mx)
-      out.block_rows = 1, out.block_cols = kMxBlock;
+      size = {1, kMxBlock};
     else if (scale->shape == (part == "weight_scale" ? spread : grid))
-      out.block_rows = model.block_rows, out.block_cols = model.block_cols;
+      size = model.blocks;
     else if (one)
-      out.block_rows = rows, out.block_cols = cols;
-    else if (by_row && part == "weight_scale")
-      out.block_rows = 1, out.block_cols = cols;
+      size = {rows, cols};
+    else if (by_row)
+      size = {1, cols};
     else if (scale->shape == grid)
-      out.block_rows = model.block_rows, out.block_cols = model.block_cols;
-    if (!is_scale(scale->dtype) || out.block_rows == 0) return misfit(*scale, tensor, model);
-    return std::optional(out);
+      size = model.blocks;
+    if (!is_scale(scale->dtype) || size == BlockSize{}) return misfit(*scale, tensor, model);
+    return std::optional(ScaledSource{scale->name, size[0], size[1], tensor.name, CodeForm::fp8});
   }
   return none;
 }

@@ -6,6 +6,7 @@
 #include <diecast/base/file.h>
 #include <diecast/checkpoint/checkpoint.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ namespace diecast {
 inline constexpr std::string_view kModelConfig = "config.json";
 inline constexpr std::string_view kQuantConfig = "hf_quant_config.json";
 inline constexpr std::uint64_t kConfigLimit = 16 << 20;  // bytes
+
+using BlockSize = std::array<std::uint64_t, 2>;  // rows, columns
 
 struct ModelConfig {
   std::string model_type;  // of the language model, where it has one of its own
@@ -28,8 +31,8 @@ struct ModelConfig {
   std::string producer;   // who has quantized them, where the config says so: "modelopt"
   bool readable = false;  // in a form that is read
   // Of FP8: weight_block_size, or the block_structure that all groups with blocks have.
-  std::uint64_t block_rows = 128, block_cols = 128;
-  std::string unread_blocks;  // why the groups' blocks are not read; empty: they are
+  BlockSize blocks = {128, 128};
+  std::string unread_blocks;  // why what the config says of them is not read; empty: it is
 };
 
 // `config` is the text of a config.json; what is no JSON object says nothing.
