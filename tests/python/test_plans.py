@@ -5,6 +5,8 @@ table reads, as torch's since 2.10."""
 import ctypes
 import os
 import shutil
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.skipif(not (FAKES / "libfake_cuda.so").exists(),
                                 reason="the fake driver is not built")
 STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32,
                            ctypes.POINTER(ctypes.c_void_p))
-BF16, U8, E4M3, F32 = (4, 16), (1, 8), (10, 8), (2, 32)
+BF16, U8, E4M3, F32, I64 = (4, 16), (1, 8), (10, 8), (2, 32), (0, 64)
 ROWS, COLS = 4, 64
 
 
@@ -58,6 +60,10 @@ def fakes(tmp_path_factory):
                       DIECAST_NVRTC=str(folder / "libnvrtc.so.13"), DIECAST_CACHE="off")
 
 
+class Outputs(tuple):
+    """A tuple of a type of its own."""
+
+
 class Call:
     """A call of quantize_nvfp4, plain or prepared, with tensors of its own."""
 
@@ -66,8 +72,8 @@ class Call:
         self.data, self.scale = Fake(3, U8, ROWS, COLS // 2), Fake(4, E4M3, ROWS, COLS // 16)
 
     def first(self, function):
-        """By a list, which no plan has."""
-        return function(self.x, self.amax, out=[self.data, self.scale])
+        """By a tuple of another type, which no plan has."""
+        return function(self.x, self.amax, out=Outputs((self.data, self.scale)))
 
     def again(self, function):
         """By a plan, once such a call was made."""
@@ -76,6 +82,54 @@ class Call:
     def named(self, function):
         """The same with outputs by name."""
         return function(self.x, self.amax, out_data=self.data, out_scale=self.scale)
+
+
+def plans_of(call):
+    """How many plans calls that repeat have made: each keeps the number that it was given."""
+    number = int("448")
+    before = sys.getrefcount(number)
+    for _ in range(5):
+        call(e4m3_bound=number)
+    return sys.getrefcount(number) - before
+
+
+def test_calls_that_repeat_have_one_plan():
+    call = Call()
+    data, scale = call.data, call.scale
+    for plans, outputs in [(1, {"out": (data, scale)}), (1, {"out": [data, scale]}),
+                           (1, {"out_scale": scale, "out_data": data}),
+                           (0, {"out": Outputs((data, scale))})]:
+        assert plans_of(partial(diecast.quantize_nvfp4, call.x, call.amax, **outputs)) == plans
+
+
+def test_calls_that_bring_their_scratch_have_one_plan():
+    call = Call()
+    offsets, members, amax = Fake(5, I64, 3), Fake(6, U8, 4096), Fake(7, F32, 2)
+    grouped = partial(diecast.quantize_nvfp4_grouped, call.x, offsets, amax=amax, members=members)
+    for outputs in ({"out": [call.data, call.scale]},
+                    {"out_data": call.data, "out_scale": call.scale}):
+        assert plans_of(partial(grouped, **outputs)) == 1
+        assert grouped(**outputs) == (call.data, call.scale)
+
+
+def test_a_list_of_outputs_may_change_while_it_is_read(function):
+    call = Call()
+    out = [call.data, call.scale]
+    assert function(call.x, call.amax, out=out) == (call.data, call.scale)
+    call.x.before_view = out.clear
+    assert function(call.x, call.amax, out=out) == (call.data, call.scale)
+    assert out == []
+
+
+def test_a_list_of_outputs_may_change_before_there_is_a_plan():
+    call = Call()
+    out = [call.data, call.scale]
+    call.scale.before_view = out.clear
+    for _ in range(2):
+        assert diecast.quantize_nvfp4(call.x, call.amax, row_scaled=False, out=out)
+        with pytest.raises(diecast.Error, match="out has 0 tensors"):
+            diecast.quantize_nvfp4(call.x, call.amax, row_scaled=False, out=out)
+        out += [call.data, call.scale]
 
 
 @pytest.fixture(params=["plain", "prepared"])

@@ -189,6 +189,7 @@ bool Call::allocate(const diecast_output* outputs, std::size_t count) {
     PyObject* const made =
         PyObject_CallFunction(allocate_function, "OsO", like, output.dtype, shape.get());
     if (!own(static_cast<std::size_t>(index), made)) return false;
+    allocated_ = true;
     if (!read_tensor(index)) return false;
   }
   return true;

@@ -72,7 +72,7 @@ class Call {
   // What the call returns: the one output, or a tuple of those that it has.
   PyObject* result();
   // After ready(): whether all tensors are the caller's, and which outputs `out=` stands for.
-  bool makes_none() const { return made_count_ == 0; }
+  bool makes_none() const { return !allocated_; }
   const std::vector<std::uint8_t>& present() const { return present_; }
 
   Place place;
@@ -92,7 +92,7 @@ class Call {
   Op& op_;
   // The first tensor_count of arrays are set.
   PyObject* objects_[kMostTensors];  // borrowed from the caller or from made_
-  PyObject* made_[kMostTensors];     // made_count_ references of our own
+  PyObject* made_[kMostTensors];     // made_count_ references of our own, of a list's items too
   int made_count_ = 0;
   // Those that the call has are made one by one: most have few of an op's tensors.
   union Room {
@@ -104,7 +104,7 @@ class Call {
   const TensorArgument* given_[kMostTensors];  // given_count_ of them
   int given_count_ = 0;
   std::uint32_t given_bits_ = 0;  // the tensors that are named, not those of `out`
-  bool names_outputs_ = false, returns_out_ = false;
+  bool names_outputs_ = false, returns_out_ = false, allocated_ = false;
   TensorFields structure_;
   std::vector<std::uint8_t> present_;
   Options own_options_;

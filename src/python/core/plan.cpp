@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops.h"
 
@@ -15,6 +16,16 @@ bool is_constant(PyObject* value) {
   PyTypeObject* const type = Py_TYPE(value);
   return type == &PyUnicode_Type || type == &PyBool_Type || type == &PyLong_Type ||
          type == &PyFloat_Type;
+}
+
+// `out=` as a tuple: a list may change while its tensors are read. Null: it is neither; no
+// exception is set.
+Ref items_of(PyObject* out) {
+  if (Py_TYPE(out) == &PyTuple_Type) return Ref::borrow(out);
+  if (Py_TYPE(out) != &PyList_Type) return Ref();
+  Ref items(PyList_AsTuple(out));
+  if (!items) PyErr_Clear();
+  return items;
 }
 
 }  // namespace
@@ -37,16 +48,19 @@ bool Plan::add(Keyword keyword, Py_ssize_t at, PyObject* value) {
 }
 
 bool Plan::add_out(PyObject* out, const std::vector<std::uint8_t>& present) {
-  if (Py_TYPE(out) != &PyTuple_Type || present.size() == 1) return false;  // Call returns the item
+  const Ref items = items_of(out);
+  if (!items || present.size() == 1) return false;  // Call returns the item
   out_size_ = static_cast<Py_ssize_t>(present.size());
+  if (PyTuple_Size(items.get()) != out_size_) return false;  // the list changed meanwhile
   for (Py_ssize_t i = 0; i < out_size_; ++i)
-    if (!add_tensor(present[static_cast<std::size_t>(i)], i, PyTuple_GetItem(out, i))) return false;
+    if (!add_tensor(present[static_cast<std::size_t>(i)], i, PyTuple_GetItem(items.get(), i)))
+      return false;
   return true;
 }
 
 std::unique_ptr<Plan> Plan::of(const Op& op, const Call& call, PyObject* const* arguments,
                                Py_ssize_t count, PyObject* names) {
-  if (call.place.host || !call.makes_none() || op.has_scratch) return nullptr;
+  if (call.place.host || !call.makes_none()) return nullptr;
   auto plan = std::make_unique<Plan>();
   plan->names_ = Ref::borrow(names);
   plan->positional_ = count;
@@ -59,10 +73,10 @@ std::unique_ptr<Plan> Plan::of(const Op& op, const Call& call, PyObject* const* 
   const auto is_output = [&](Slot slot) { return (op.output_bits >> slot.field & 1) != 0; };
   Slot* const first = plan->slots_;
   Slot* const last = first + plan->count_;
-  std::sort(first, last, [](Slot a, Slot b) { return a.field < b.field; });
-  Slot* const output = std::find_if(first, last, is_output);
-  if (!std::all_of(output, last, is_output)) return nullptr;
-  plan->first_output_ = static_cast<int>(output - first);
+  std::sort(first, last, [&](Slot a, Slot b) {
+    return std::pair(is_output(a), a.field) < std::pair(is_output(b), b.field);
+  });
+  plan->first_output_ = static_cast<int>(std::find_if(first, last, is_output) - first);
   plan->first_of_out_ = plan->count_;
   if (plan->out_at_ >= 0) {  // and no output is named
     if (plan->first_output_ != plan->count_) return nullptr;
@@ -92,6 +106,7 @@ bool Plan::has_same(PyObject* names) const {
   if (stream_at_ >= 0 && arguments[stream_at_] == Py_None) return false;
   if (out_at_ < 0) return true;
   PyObject* const out = arguments[out_at_];
+  if (Py_TYPE(out) == &PyList_Type) return PyList_Size(out) == out_size_;
   return Py_TYPE(out) == &PyTuple_Type && PyTuple_Size(out) == out_size_;
 }
 
@@ -109,7 +124,7 @@ void Plans::keep(const Op& op, const Call& call, PyObject* const* arguments, Py_
   for (int i = 0; i < plan_->count_; ++i) {
     const Plan::Slot slot = plan_->slots_[i];
     const bool named = i < plan_->first_of_out_;
-    PyObject* const object = named ? arguments[slot.from] : PyTuple_GetItem(out_, slot.from);
+    PyObject* const object = named ? arguments[slot.from] : PyTuple_GetItem(out_.get(), slot.from);
     exchange_ = quick_table_of(object);
     if (exchange_ == nullptr) return false;
     if (exchange_->view_from_object(object, &read_[i]) != 0) return PyErr_Clear(), false;
@@ -126,7 +141,7 @@ void Plans::keep(const Op& op, const Call& call, PyObject* const* arguments, Py_
   if (plan == nullptr) return false;
   plan_ = plan;
   ++plan_->calls_;
-  if (plan_->out_at_ >= 0) out_ = arguments[plan_->out_at_];
+  if (plan_->out_at_ >= 0 && !(out_ = items_of(arguments[plan_->out_at_]))) return false;
   if (!read_tensors(arguments)) return false;
   const int ordinal = read_[plan_->count_ - 1].device_id;
   device_ = opened_cuda_device(ordinal);
@@ -136,7 +151,7 @@ void Plans::keep(const Op& op, const Call& call, PyObject* const* arguments, Py_
 }
 
 [[gnu::hot]] PyObject* PlannedCall::result() const {
-  if (out_ != nullptr) return Py_NewRef(out_);
+  if (out_) return Py_NewRef(out_.get());
   const int first = plan_->first_output_, count = plan_->count_ - first;
   if (count == 1) return Py_NewRef(objects_[first]);
   PyObject* const all = PyTuple_New(count);

@@ -18,8 +18,8 @@ namespace diecast::python {
 struct Op;
 class Call;
 
-// What the arguments of one kind of call stand for. Its tensors are of a GPU, and its outputs are
-// given.
+// What the arguments of one kind of call stand for. Its tensors are of a GPU, and its outputs
+// and its scratch are given.
 class Plan {
  public:
   // Of a call that was made; null: it has to be made by Call each time.
@@ -50,8 +50,8 @@ class Plan {
   Py_ssize_t positional_ = 0;
   std::vector<Same> same_;  // arguments that are these very objects: None, words, numbers
   Py_ssize_t out_at_ = -1, stream_at_ = -1;  // -1: it is left out
-  Py_ssize_t out_size_ = 0;                  // of the tuple
-  // Inputs and then outputs, each in the order of the op's fields.
+  Py_ssize_t out_size_ = 0;                  // of the tuple or list
+  // Inputs and scratch, and then outputs, each in the order of the op's fields.
   Slot slots_[kMost];
   int count_ = 0, first_output_ = 0, first_of_out_ = 0;
   std::size_t fields_ = 0;  // of the op
@@ -97,7 +97,7 @@ class PlannedCall {
   bool read_tensors(PyObject* const* arguments);
 
   const Plan* plan_ = nullptr;
-  PyObject* out_ = nullptr;
+  Ref out_;                               // a tuple
   const DLExchange* exchange_ = nullptr;  // of the last tensor
   diecast_handle device_ = 0;
   void* stream_ = nullptr;
