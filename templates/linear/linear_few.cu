@@ -36,9 +36,9 @@ using Sums = f32[kWarpStrips * kPieces][4];
 struct Part {
   u32 first_strip, strips, all_tiles, first_tile, tiles, stages;
   i64 first_row;
-  u32 rows, depth;  // depth: of this part
+  u32 depth;  // of this part
 
-  DIECAST_DEVICE Part(i64 weight_rows, i64 all_rows, i64 whole_depth) {
+  DIECAST_DEVICE Part(i64 weight_rows, i64 whole_depth) {
     first_strip = blockIdx.x / SPLIT * kStrips;
     strips = min(static_cast<u32>(ceil_div(weight_rows, Tile::kSide)) - first_strip, u32{kStrips});
     all_tiles = static_cast<u32>(ceil_div(whole_depth, Tile::kSide));
@@ -46,8 +46,10 @@ struct Part {
     first_tile = min(cluster_rank<SPLIT>() * length, all_tiles), tiles = min(length, all_tiles - first_tile);
     stages = (tiles + kDeep - 1) / kDeep;
     depth = min(static_cast<u32>(whole_depth) - first_tile * Tile::kSide, tiles * Tile::kSide);
-    first_row = i64{blockIdx.y} * M_TILE, rows = static_cast<u32>(min(all_rows - first_row, i64{M_TILE}));
+    first_row = i64{blockIdx.y} * M_TILE;
   }
+  // Of x, which has `all` rows.
+  DIECAST_DEVICE u32 rows(i64 all) const { return static_cast<u32>(max(min(all - first_row, i64{M_TILE}), i64{0})); }
 };
 
 // What is in shared memory, by its places.
@@ -93,14 +95,14 @@ struct Producer {
     if (lane < part.strips) copy_bulk(shared.weights(slot, lane), weights + i64{stage} * (kDeep * Tile::kBytes), bytes, full);
   }
   // Eight lanes a row, four rows at once.
-  DIECAST_DEVICE void bring_x(u32 stage, u32 slot) const {
+  DIECAST_DEVICE void bring_x(u32 stage, u32 slot, u32 rows) const {
     const u32 to = shared.x(slot) + lane / 8 * kPitch + lane % 8 * 16, at = stage * (kDeep * 64), col = at + lane % 8 * 8;
     DIECAST_NO_UNROLL
     for (u32 tile = 0; tile < kDeep; ++tile) {
       if (col + tile * 64 >= part.depth) break;
       DIECAST_UNROLL
       for (u32 row = 0; row < M_TILE; row += 4) {
-        if (row + lane / 8 < part.rows) copy_async<16>(to + row * kPitch + tile * 128, x + row * stride + at + tile * 64, true);
+        if (row + lane / 8 < rows) copy_async<16>(to + row * kPitch + tile * 128, x + row * stride + at + tile * 64, true);
       }
     }
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared.full + 8 * slot) : "memory");
@@ -199,21 +201,22 @@ DIECAST_DEVICE void total(f32 (&sums)[4], const Shared& shared, u32 item) {
 }
 
 // What each stage is filled with first, then what follows as soon as it is empty.
-DIECAST_DEVICE void produce(const Producer& producer, const Part& part) {
+DIECAST_DEVICE void produce(const Producer& producer, const Part& part, const DeviceSize& all_rows) {
   const u32 ahead = min(part.stages, u32{STAGES});
   launch_before_ended();
   if (!SETTLED) {
     DIECAST_NO_UNROLL
     for (u32 i = 0; i < ahead; ++i) producer.bring_weights(i, i);
   }
+  const u32 rows = part.rows(all_rows.count());
   DIECAST_NO_UNROLL
-  for (u32 i = 0; i < ahead; ++i) producer.bring_x(i, i);
+  for (u32 i = 0; i < ahead; ++i) producer.bring_x(i, i, rows);
   u32 slot = 0, parity = 0;
   DIECAST_NO_UNROLL
   for (u32 i = STAGES; i < part.stages; ++i) {
     wait_for_phase(producer.shared.empty + 8 * slot, parity);
     producer.bring_weights(i, slot);
-    producer.bring_x(i, slot);
+    producer.bring_x(i, slot, rows);
     if (++slot == STAGES) slot = 0, parity ^= 1;
   }
   next_may_begin(slot);
@@ -221,7 +224,7 @@ DIECAST_DEVICE void produce(const Producer& producer, const Part& part) {
 
 DIECAST_KERNEL {
   const Shared shared;
-  const Part part(GATED ? 2 * cols : cols, rows, depth);
+  const Part part(GATED ? 2 * cols : cols, depth);
   const bool produces = threadIdx.x >= kThreads;
   const Producer producer(shared, part, packed, x, x_stride);
   if (produces) {
@@ -236,7 +239,7 @@ DIECAST_KERNEL {
   if (SPLIT > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   Sums sums = {};
   if (produces) {
-    produce(producer, part);
+    produce(producer, part, rows);
   } else {
     add_stages(sums, shared, part);
   }
@@ -244,7 +247,7 @@ DIECAST_KERNEL {
   if (produces) return;
   launch_before_ended();
   const LinearResult<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT> result = {
-      bias, residual, out, rows, cols, *factor * Tile::kFactor, ALPHA, LIMIT};
+      bias, residual, out, rows.count(), cols, *factor * Tile::kFactor, ALPHA, LIMIT};
   const auto finish = [&](u32 thread, u32 nth, const f32(&of)[4]) {
     const u32 strip = part.first_strip + thread / 128 * kWarpStrips + nth / kPieces;
     const i64 row = part.first_row + nth % kPieces * 8 + thread % 4 * 2,

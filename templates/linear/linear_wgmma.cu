@@ -259,7 +259,8 @@ DIECAST_KERNEL {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
     if (threadIdx.x == 256) fill(ring, Work(rows, weight_rows, depth), x_map, packed, weight_rows);
     __syncwarp();
-    if (APART) cluster_barrier<CLUSTER_BLOCKS>();  // as in finish_parts()
+    if (APART)
+      Work(rows, weight_rows, depth).for_each_tile([](u32, u32) { cluster_barrier<CLUSTER_BLOCKS>(); });  // of finish_parts()
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
     const u64 places = reinterpret_cast<u64>(out) | reinterpret_cast<u64>(residual) | static_cast<u64>(cols) * sizeof(OUT);

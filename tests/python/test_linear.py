@@ -79,6 +79,17 @@ def test_a_split_of_the_weights_own():
     assert one.shape == (1, 1, 24) and same_bytes(one, got[:1])
 
 
+def test_rows_that_the_device_counts():
+    packed = diecast.PackedLinear.pack(*weight(24, 64), **HOST)
+    x, count, out = matrix(5, 64, "f2"), numpy.zeros(1, "i8"), numpy.empty((5, 24), "f4")
+    wanted = packed.linear(x, ONE, dtype="f32", **HOST)
+    for count[0] in (3, 0, 7, -1):
+        out[:] = -77
+        packed.linear(x, ONE, device_rows=count, out=out, **HOST)
+        rows = min(max(count[0], 0), 5)
+        assert same_bytes(out[:rows], wanted[:rows]) and (out[rows:] == -77).all()
+
+
 def test_gate_and_up():
     data, scale = weight(48, 64, seed=4)
     packed = diecast.PackedLinear.pack(data, scale, gated="halves", **HOST)
@@ -144,6 +155,7 @@ def test_a_prepared_call():
     ({"shape": (32, 60)}, {}, "shape_mismatch", "whole blocks"),
     ({"shape": (0, 64)}, {}, "value_missing", "as the weight was packed"),
     ({"shape": (16, 64)}, {"out": numpy.empty((3, 32), "f4")}, "shape_mismatch", "out of shape"),
+    ({}, {"device_rows": numpy.zeros(1, "i4")}, "dtype_mismatch", "i64"),
     ({}, {"split": 3}, "value_not_allowed", "SPLIT"),
     ({}, {"split": 9}, "value_not_allowed", "from 0 to 8"),
     ({}, {"bias": numpy.ones(32, "f4")}, "dtype_mismatch", "give bias as f16"),

@@ -124,16 +124,6 @@ TEST(HeaderParser, ALaunchIsWholeAndSaidOnce) {
             "                                    ^\n"
             "  fix: call launch_before_ended() of <diecast/device/threads/dependent.h>, or write "
             "`dependent` alone");
-  const auto counted = Template::parse(
-      "k",
-      "/* diecast\nsize rows device\narg rows\nlaunch grid(1) block(1) dependent(late)\n*/\n"
-      "DIECAST_KERNEL { launch_before_ended(p); }\n");
-  EXPECT_EQ(counted.error().message(),
-            "diecast: parse_error: k.cu:4:35: `rows` may lie on the device: it is read before the "
-            "body\n"
-            "  launch grid(1) block(1) dependent(late)\n"
-            "                                    ^\n"
-            "  fix: write `dependent` alone");
   for (const char* line :
        {"launch", "launch grid", "launch grid()", "launch grid(1) block(1) cluster",
         "launch grid(1 block(1)", "launch grid(1) block(1), shared(1)"})

@@ -230,17 +230,6 @@ TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {
   EXPECT_TRUE(has(render(made, golden_files()).value().text, "extern \"C\" __global__ void k() {"));
 }
 
-TEST(Source, AKnownStrideIsMadeOfTheRowsThatCountOnTheDevice) {
-  const std::string text = source_of("", "sm_90a",
-                                     "size rows device\nsize cols\n"
-                                     "arg x in f32 [cols, ceil_div(rows, 32)] stride (0)\n"
-                                     "arg rows\narg cols\n");
-  EXPECT_TRUE(has(text,
-                  "k_body(x, diecast::ceil_div(rows.count(), 32), "
-                  "rows.count(), cols); }"))
-      << text;
-}
-
 TEST(Source, OnlyDeviceHeadersAndOwnOnesAreIncluded) {
   EXPECT_EQ(source_of("  #  include \"mine.h\""),
             "diecast: parse_error: k.cu:4:3: only <diecast/device/...> headers and your own, "

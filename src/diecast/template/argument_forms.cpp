@@ -20,12 +20,16 @@ ArgumentForm of_tensor(const Argument& argument) {
   return form;
 }
 
-std::string value_of_device_size(std::string_view name) { return cat(name, ".count()"); }
+// Before a `dependent(late)` body waits, nothing may read a number in device memory: the entry has
+// the bound alone, and the body asks for the number.
+std::string value_of_device_size(const Template& tmpl, std::string_view name) {
+  return cat(name, tmpl.launch().late ? ".value" : ".count()");
+}
 
 // A name of a tensor's extents, as the entry sees it.
 std::string entry_name(const Template& tmpl, std::string_view name) {
   const Size* size = tmpl.size(name);
-  return size && size->device ? value_of_device_size(name) : cpp_name(tmpl, name);
+  return size && size->device ? value_of_device_size(tmpl, name) : cpp_name(tmpl, name);
 }
 
 // How many elements a tensor has, from its first to its last.
@@ -68,9 +72,10 @@ ArgumentForm of_stride(const Argument& argument, bool apart, const Template& tmp
   return form;
 }
 
-ArgumentForm of_device_size(const std::string& name) {
-  return {cat("i64 ", name), cat("diecast::DeviceSize ", name), "diecast::DeviceSize", name,
-          value_of_device_size(name)};
+ArgumentForm of_device_size(const Template& tmpl, const std::string& name) {
+  const std::string raw = cat("diecast::DeviceSize ", name);
+  if (tmpl.launch().late) return {raw, raw, "diecast::DeviceSize", name, name};
+  return {cat("i64 ", name), raw, "diecast::DeviceSize", name, value_of_device_size(tmpl, name)};
 }
 
 ArgumentForm of_structure(const std::string& type, const std::string& name) {
@@ -112,7 +117,7 @@ std::vector<ArgumentForm> forms_of(const Specialization& specialization, BuildKi
         break;
       case Argument::Kind::size:
         if (!bound.fixed)
-          forms.push_back(bound.device ? of_device_size(argument.name)
+          forms.push_back(bound.device ? of_device_size(specialization.tmpl(), argument.name)
                                        : by_value("i64", argument.name));
         break;
       case Argument::Kind::scalar:

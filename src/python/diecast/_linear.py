@@ -29,10 +29,11 @@ class PackedLinear:
         """The checkpoint's codes and scales again."""
         return self._ops.unpack_linear(self.data, **self._several(), **place)
 
-    def linear(self, x, factor, bias=None, residual=None, **options):
+    def linear(self, x, factor, bias=None, residual=None, device_rows=None, **options):
         """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1]: what
-        diecast.linear gives, whose options are activation, split, dtype, out, device, stream, runtime."""
-        return self._ops.linear(x, self.data, factor, bias, residual, **self._options(), **options)
+        diecast.linear gives, whose options are activation, split, dtype, out, device, stream, runtime.
+        device_rows, i64 [1], has how many rows of x are real; the others of out are not written."""
+        return self._ops.linear(x, self.data, factor, bias, residual, device_rows, **self._options(), **options)
 
     def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):
         """The same of several weights, one an expert: each row of x with the weight of its expert, as routing

@@ -231,6 +231,7 @@ def linear(
     factor: ArrayLike,
     bias: ArrayLike | None = ...,
     residual: ArrayLike | None = ...,
+    device_rows: ArrayLike | None = ...,
     *,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,

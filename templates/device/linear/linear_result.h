@@ -2,7 +2,7 @@
 // rounds once, in f32: times 2^7 * factor, plus bias, the activation, plus residual; last to OUT.
 /* diecast
 use    <diecast/device/linear/linear_options.h>
-size   rows                                          // of x and out
+size   rows  device                                  // of x and out
 size   cols                                          // of out
 size   depth divisible SCALE_BLOCK
 arg    x        in  IN   [rows, depth]  stride  align 16

@@ -4,6 +4,7 @@
 #include <diecast/ops/reference/packed_linear.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -79,6 +80,37 @@ class LinearOnGpu : public ::testing::Test {
     std::memcpy(sums.data(), out.bytes().data(), sums.size() * 4);
     EXPECT_TRUE(out.guards_are_whole());
     return sums;
+  }
+
+  // What the op makes of `bound` rows of which `count` count, as f32 bits.
+  std::vector<std::uint32_t> counted(const Layer& layer, std::int64_t bound, std::int64_t count,
+                                     int split) {
+    const std::int64_t cols = layer.weight.rows, depth = layer.weight.cols;
+    std::vector<std::uint16_t> words(layer.x.begin(), layer.x.begin() + bound * depth);
+    const std::int64_t rows = std::clamp(count, std::int64_t{0}, bound);
+    std::fill(words.begin() + rows * depth, words.end(), std::uint16_t{0xFFFF});
+    const DeviceBuffer x(*device_, words.data(), words.size() * 2);
+    const DeviceBuffer packed(*device_, layer.packed.data(), layer.packed.size());
+    const float one = 1.0f;
+    const DeviceBuffer factor(*device_, &one, sizeof one), of_rows(*device_, &count, sizeof count);
+    std::vector<std::uint32_t> out(static_cast<std::size_t>(bound * cols));
+    const DeviceBuffer of_out(*device_, out.size() * 4);
+    const auto made =
+        linear(*test_runtime(),
+               {.data = x.data_pointer(),
+                .dtype = DType::bf16,
+                .shape = {bound, depth},
+                .device_rows = reinterpret_cast<const std::int64_t*>(of_rows.data_pointer())},
+               {.shape = Shape{cols, depth},
+                .data = packed.data_pointer(),
+                .bytes = static_cast<std::int64_t>(layer.packed.size())},
+               reinterpret_cast<const float*>(factor.data_pointer()),
+               {.data = of_out.data_pointer(), .dtype = DType::f32, .shape = {bound, cols}},
+               {.split = split, .device = device_});
+    if (!made) ADD_FAILURE() << made.error().message();
+    std::memcpy(out.data(), of_out.bytes().data(), out.size() * 4);
+    EXPECT_TRUE(of_out.guards_are_whole());
+    return out;
   }
 
   std::shared_ptr<Device> device_;
@@ -158,6 +190,25 @@ TEST_F(LinearOnGpu, TheOpGivesARowItsBitsAmongAnyOthers) {
     for (const std::int64_t rows : {1, 8, 9, 16, 17, 32, 33, 64, 65, 256, 257}) {
       const auto some = rows_of(rows);
       EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << rows << ", " << split;
+    }
+  }
+}
+
+// On both sides of each boundary, rows of NaN behind those that count.
+TEST_F(LinearOnGpu, RowsThatTheDeviceCountsHaveTheirBitsAndOthersAreKept) {
+  constexpr std::int64_t kCols = 200, kDepth = 2112, kRows = 600;
+  Layer layer(Format::nvfp4, kCols, kDepth, kRows);
+  for (const int split : {1, 2, 8}) {
+    const auto all = run("linear", layer, kRows, Bindings{}.set("SPLIT", split));
+    for (const std::int64_t bound : {1, 8, 16, 32, 64, 256, 600}) {
+      for (const std::int64_t count : {std::int64_t{-9}, std::int64_t{1}, bound / 2, bound + 9}) {
+        const std::int64_t rows = std::clamp(count, std::int64_t{0}, bound);
+        const auto out = counted(layer, bound, count, split);
+        const auto end = out.begin() + rows * kCols;
+        EXPECT_TRUE(std::equal(out.begin(), end, all.begin())) << count << " of " << bound;
+        EXPECT_TRUE(std::all_of(end, out.end(), [](auto word) { return word == 0xA5A5A5A5; }))
+            << count << " of " << bound << ", split " << split;
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/packed_linear.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -143,6 +144,27 @@ TEST_F(LinearOnHost, ARowDoesNotDependOnTheOthers) {
   }
 }
 
+TEST_F(LinearOnHost, TheDeviceMayCountTheRows) {
+  const PackedLinear weight = packed(drawn(Format::nvfp4, 40, 96, 1, 126));
+  HostMatrix x = normal(DType::bf16, 19, 96), residual = normal(DType::f32, 19, 40);
+  LinearOptions options{.residual = residual.view(), .device = device_};
+  const HostMatrix all = result(x, weight, 0.3f, options);
+  for (const std::int64_t count : {-1, 0, 1, 8, 18, 19, 20}) {
+    const std::int64_t rows = std::clamp<std::int64_t>(count, 0, 19);
+    HostMatrix some = HostMatrix(DType::bf16, 19, 96).fill([&](auto row, auto col) {
+      return row < rows ? x.at(row, col) : NAN;
+    });
+    HostMatrix out = HostMatrix(DType::f32, 19, 40).fill([](auto, auto) { return -77.0f; });
+    Tensor counted = some.view();
+    counted.device_rows = &count;
+    const float factor = 0.3f;
+    linear(*runtime_, counted, weight, &factor, out.view(), options).value();
+    for (std::int64_t row = 0; row < 19; ++row)
+      for (std::int64_t col = 0; col < 40; ++col)
+        ASSERT_EQ(out.at(row, col), row < rows ? all.at(row, col) : -77.0f) << count << ": " << row;
+  }
+}
+
 TEST_F(LinearOnHost, GateAndUpMeetHoweverTheyLay) {
   const CheckpointWeight halves = drawn(Format::nvfp4, 48, 64, 0x30, 16);
   CheckpointWeight turns = halves;  // row 2 * i of gate, 2 * i + 1 of up
@@ -208,6 +230,10 @@ TEST_F(LinearOnHost, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(good, weight, wide.view()), ErrorCode::shape_mismatch);
   EXPECT_EQ(refused(good, weight, changed(to, [](auto& t) { t.row_stride = 56; })),
             ErrorCode::not_supported);
+  const std::int64_t two = 2;
+  const Tensor counted = changed(to, [&](auto& t) { t.device_rows = &two; });
+  EXPECT_EQ(refused(good, weight, counted), ErrorCode::not_supported);
+  EXPECT_EQ(refused(good, weight, to, {.residual = counted}), ErrorCode::not_supported);
   EXPECT_EQ(refused(good, weight, to, {.bias = good}), ErrorCode::shape_mismatch);
   EXPECT_EQ(refused(good, weight, to, {.residual = wide.view()}), ErrorCode::shape_mismatch);
   EXPECT_EQ(refused(good, weight, to, {}, false), ErrorCode::missing_buffer);

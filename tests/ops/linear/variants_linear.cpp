@@ -3,6 +3,8 @@
 #include <diecast/launch/tensor_map.h>
 #include <diecast/ops/linear/with_map.h>
 
+#include <algorithm>
+
 #include "ops/linear/linear_case.h"
 #include "ops/variant_case.h"
 
@@ -44,29 +46,39 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   const Numbers x(in, of.rows * of.depth, 0.1, random), bias(in, weight_rows, 1, random);
   const Numbers residual(out_type, of.rows * of.cols, 1, random);
   of.x = x.values;
+  // Rows that do not count are NaN.
+  const std::int64_t all_rows = of.rows + (one.device_rows ? kSpareRows : 0);
+  std::vector<std::uint8_t> x_bytes = x.bytes, residual_bytes = residual.bytes;
+  x_bytes.resize(static_cast<std::size_t>(all_rows * of.depth * 2), 0xFF);
+  const std::size_t spare = spare_bytes(one, residual.bytes.size());
+  residual_bytes.resize(residual_bytes.size() + spare, 0xFF);
   if (flag(s, "HAS_BIAS")) of.bias = bias.values;
   if (flag(s, "HAS_RESIDUAL")) of.residual = residual.values;
-  const DeviceBuffer of_x(device, x.bytes.data(), x.bytes.size());
+  const DeviceBuffer of_x(device, x_bytes.data(), x_bytes.size());
   const DeviceBuffer of_tiles(device, tiles.data(), tiles.size());
   const DeviceBuffer of_factor(device, &of.factor, sizeof of.factor);
   const DeviceBuffer of_bias(device, bias.bytes.data(), bias.bytes.size());
-  const DeviceBuffer of_residual(device, residual.bytes.data(), residual.bytes.size());
-  const DeviceBuffer out(device, residual.bytes.size());
+  const DeviceBuffer of_residual(device, residual_bytes.data(), residual_bytes.size());
+  const DeviceBuffer out(device, residual_bytes.size());
+  const Rows rows = rows_of(device, one);
   const args::Linear arguments{
       .x = {in, of_x.data_pointer(), of.depth},
       .packed = of_tiles.data_pointer(),
       .factor = of_factor.data_pointer(),
       .bias = {in, of.bias.empty() ? nullptr : of_bias.data_pointer()},
-      .residual = {out_type, of.residual.empty() ? nullptr : of_residual.data_pointer()},
+      .residual = {out_type, flag(s, "HAS_RESIDUAL") ? of_residual.data_pointer() : nullptr},
       .out = {out_type, out.data_pointer()},
-      .rows = of.rows,
+      .rows = rows.argument,
       .cols = of.cols,
       .depth = of.depth};
-  const MatrixOfBoxes boxes{in, of_x.data_pointer(), of.rows, of.depth, of.depth};
+  const MatrixOfBoxes boxes{in, of_x.data_pointer(), all_rows, of.depth, of.depth};
   const std::string problem = Launch(kernel, arguments, boxes, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";
   const std::vector<std::uint8_t> got = out.bytes();
+  if (!std::all_of(got.end() - static_cast<std::ptrdiff_t>(spare), got.end(),
+                   [](auto byte) { return byte == DeviceBuffer::kPoison; }))
+    return "wrote rows that do not count";
   for (std::int64_t row = 0; row < of.rows; ++row) {
     const std::string differs = row_difference(of, row, got, out_type, s.target().is_host());
     if (!differs.empty()) return differs;

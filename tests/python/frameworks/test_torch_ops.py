@@ -77,6 +77,7 @@ def calls():
     yield "pack_linear", (data, scale), {"gated": "halves", "status": True}
     yield "unpack_linear", (packed,), weight
     yield "linear", (half, packed, one), weight
+    yield "linear", (half, packed, one, None, None, torch.full((1,), 8)), weight
     yield "linear", (half, packed, one, half[0, :32].clone(), half[:, :32].float()), {
         **weight, "activation": "relu2", "split": 1, "dtype": "f32"}
     ids = torch.zeros(8, 2, dtype=torch.int32)

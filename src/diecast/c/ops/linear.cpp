@@ -137,7 +137,7 @@ struct BoundLinear : line::linear {
     Views v;
     DIECAST_TRY(v.weight, described(o, 0, kName));
     DIECAST_CHECK(place(v.weight, t.packed, {kName, "packed"}));
-    DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
     DIECAST_TRY(v.factor, floats_of(t.factor, 1, {kName, "factor"}));
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));

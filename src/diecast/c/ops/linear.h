@@ -29,16 +29,17 @@
   DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                 \
   COUNT(weights, 0, "several weights, one behind another; 0: one, of two dimensions")
 
-#define DIECAST_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                               \
-  TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes") \
-  TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: one weight")           \
-  TENSOR(factor, INPUT, "f32 [1]: the global scale, 1 where there is none")           \
-  TENSOR(bias, OPTIONAL_INPUT, "[N] of x's type: all of gate before all of up")       \
-  TENSOR(residual, OPTIONAL_INPUT, "of out's type and shape, dense: added last")      \
-  TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], of gate and up [.., N/2]; dense")    \
-  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                          \
-  WORD(activation, Activation, "of the sums under factor and bias")                   \
-  COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")               \
+#define DIECAST_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                                       \
+  TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")         \
+  TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: one weight")                   \
+  TENSOR(factor, INPUT, "f32 [1]: the global scale, 1 where there is none")                   \
+  TENSOR(bias, OPTIONAL_INPUT, "[N] of x's type: all of gate before all of up")               \
+  TENSOR(residual, OPTIONAL_INPUT, "of out's type and shape, dense: added last")              \
+  TENSOR(device_rows, OPTIONAL_INPUT, "i64 [1]: how many rows are real, read at each launch") \
+  TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], of gate and up [.., N/2]; dense")            \
+  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                  \
+  WORD(activation, Activation, "of the sums under factor and bias")                           \
+  COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                       \
   WORD(dtype, FloatType, "of the output, where it is left out")
 
 #define DIECAST_LINEAR_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                                 \

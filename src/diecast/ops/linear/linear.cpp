@@ -23,6 +23,10 @@ Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const f
   DIECAST_CHECK(of.check_out(result));
   if (options.residual)
     DIECAST_CHECK(of.check_dense("residual", *options.residual, result, out.dtype));
+  if (x.device_rows == nullptr) {
+    DIECAST_CHECK(out.check_rows_known("linear: out"));
+    if (options.residual) DIECAST_CHECK(options.residual->check_rows_known("linear: residual"));
+  }
   if (options.bias)
     DIECAST_CHECK(of.check_dense("bias", *options.bias, Shape{weight.rows()}, x.dtype));
   return of.check_factor(factor);

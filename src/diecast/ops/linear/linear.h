@@ -51,10 +51,12 @@ int linear_split(std::int64_t rows, std::int64_t cols);
 // x: bf16 or f16 [M, K], every row from a multiple of 16 bytes on. weight: one weight, packed in
 // the order of rows that the activation wants. factor: f32 [1] in device memory, the global scale
 // (1 where there is none). out: bf16, f16 or f32, dense. out = activation(sums * factor + bias) +
-// residual, each step rounded to f32, last to out. Errors: those of PackedLinear::check;
+// residual, each step rounded to f32, last to out. x.device_rows counts the rows of x, residual and
+// out: further ones are not written, and what they hold changes nothing; some of x may be read. The
+// kernel is chosen for all rows that x may have. Errors: those of PackedLinear::check;
 // dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported (several weights, rows
-// of out or residual apart, rows counted on the device), invalid_argument (a weight that is not
-// gated as the activation wants), those of preparing.
+// of out or residual apart, or counted on the device where x's are not), invalid_argument (a weight
+// that is not gated as the activation wants), those of preparing.
 Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
                     const float* factor, const Tensor& out, const LinearOptions& options = {},
                     Stream stream = {});

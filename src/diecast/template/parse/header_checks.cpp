@@ -152,11 +152,6 @@ Result<void> HeaderParser::check_waits() const {
                     "the body never waits for the launch before, whose results it may need",
                     "call launch_before_ended() of <diecast/device/threads/dependent.h>, or write "
                     "`dependent` alone");
-  for (const Size& size : template_->sizes_)
-    if (launch.late && size.device)
-      return error_on(clauses_.find("dependent")->second, "late",
-                      cat("`", size.name, "` may lie on the device: it is read before the body"),
-                      "write `dependent` alone");
   return {};
 }
 

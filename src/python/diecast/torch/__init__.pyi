@@ -279,6 +279,7 @@ def linear(
     factor: Tensor,
     bias: Tensor | None = ...,
     residual: Tensor | None = ...,
+    device_rows: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
     format: Literal["nvfp4", "mxfp4"] = ...,
