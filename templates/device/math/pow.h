@@ -1,4 +1,4 @@
-// pow, in f64 inside, with the special cases of IEEE 754; see math.h. Error at most 0.51 ulp.
+// pow, in f64 inside, with the special cases of IEEE 754; see math.h. Errors at most: pow 0.51 ulp.
 #pragma once
 
 #include <diecast/device/math/exp.h>

@@ -1,8 +1,6 @@
 // The functions of diecast/device/math on this processor: their errors. A sample of all floats and
 // every number of 16 bits; with DIECAST_EXHAUSTIVE=1 all 2^32 floats.
-
 #include <bit>
-#include <iostream>
 
 #include "how_many.h"
 #include "ops/host_device_test.h"
@@ -13,23 +11,10 @@ namespace {
 
 class MathOnHost : public HostDeviceTest {
  protected:
-  // A function of numbers `step` apart up to 2^bits, a stretch at a time.
-  void expect_within_bounds(std::size_t function, DType type, std::uint32_t step, int bits) {
-    Functions on(device_, type);
-    const std::uint64_t all = (std::uint64_t{1} << bits) / step;
-    const auto y = exponents(std::min<std::uint64_t>(all, 1u << 24), type);
-    Worst worst;
-    for (std::uint64_t first = 0; first < all; first += y.size()) {
-      const Worst found =
-          worst_error(on, function, type, static_cast<std::uint32_t>(first * step), step, y);
-      if (found.ulps > worst.ulps) worst = found;
-    }
-    EXPECT_LE(worst.ulps, bound_of(function, type)) << worst.what;
-    if (testing::exhaustive()) std::cout << worst.what << '\n';
-  }
   void expect_all_within_bounds(DType type) {
+    Functions on(device_, type);
     for (std::size_t function = 0; function < functions().size(); ++function)
-      expect_within_bounds(function, type, 1, 16);
+      expect_within_bounds(on, function, numbers_apart(1, 16), testing::exhaustive());
   }
 };
 
@@ -39,11 +24,13 @@ TEST_F(MathOnHost, OfF16IsTheNearestOrNextToAHalf) { expect_all_within_bounds(DT
 class MathOnHostOfFloats : public MathOnHost, public ::testing::WithParamInterface<std::size_t> {};
 
 TEST_P(MathOnHostOfFloats, IsWithinItsBounds) {
-  expect_within_bounds(GetParam(), DType::f32, testing::exhaustive() ? 1 : 65521, 32);
+  Functions on(device_, DType::f32);
+  const Numbers numbers = testing::exhaustive() ? kAllFloats : numbers_apart(4093, 32);
+  expect_within_bounds(on, GetParam(), numbers, testing::exhaustive());
 }
 TEST_P(MathOnHostOfFloats, HasTheSumThatGpusHave) {
-  if (!testing::exhaustive()) GTEST_SKIP() << "a minute of a core; DIECAST_EXHAUSTIVE=1";
-  EXPECT_EQ(sum_of_all(device_, GetParam()), functions()[GetParam()].sum);
+  if (!testing::exhaustive()) GTEST_SKIP() << "minutes of a core; DIECAST_EXHAUSTIVE=1";
+  EXPECT_EQ(Functions(device_, DType::f32).sum_of_all(GetParam()), functions()[GetParam()].sum);
 }
 INSTANTIATE_TEST_SUITE_P(Functions, MathOnHostOfFloats, every_function(), function_name);
 
@@ -53,7 +40,7 @@ TEST_F(MathOnHost, IsWithinItsBoundsWhereItIsWorst) {
   const float worst[] = {-5.8491225f, -126.4965f, 2861.9072f, 1.4127018f};  // exp exp2 log log2
   for (std::size_t function = 0; function < std::size(worst); ++function) {
     const auto bits = std::bit_cast<std::uint32_t>(worst[function]);
-    const Worst found = worst_error(on, function, DType::f32, bits, 0, {0});
+    const Worst found = on.worst_error(function, {bits, 0, 1}, {0});
     const double bound = bound_of(function, DType::f32);
     EXPECT_LE(found.ulps, bound) << found.what;
     EXPECT_GT(found.ulps, bound - 0.2) << found.what;
@@ -62,13 +49,14 @@ TEST_F(MathOnHost, IsWithinItsBoundsWhereItIsWorst) {
 
 TEST_F(MathOnHost, PowHasTheSpecialCasesOfIeee754) {
   Functions on(device_, DType::f32);
-  const std::vector<std::uint32_t> special = {
+  std::vector<std::uint32_t> special = {
       0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40400000,
       0xC0400000, 0x3F000000, 0xBF000000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x00000001,
       0x80000001, 0x7F7FFFFF, 0xFF7FFFFF, 0x4B800000, 0x4B7FFFFF, 0xCB7FFFFF, 0x3FC00000};
+  special.resize(32);
   const std::size_t pow = functions().size() - 1;
   for (const std::uint32_t x : special) {
-    const Worst worst = worst_error(on, pow, DType::f32, x, 0, special);
+    const Worst worst = on.worst_error(pow, {x, 0, 32}, special);
     EXPECT_LE(worst.ulps, bound_of(pow, DType::f32)) << worst.what;
   }
 }

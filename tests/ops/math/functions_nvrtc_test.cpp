@@ -13,7 +13,8 @@ TEST(MathCompiles, WithoutAWarningOrASpill) {
   if (!compiler) GTEST_SKIP() << compiler.error().message();
   for (const char* spelling :
        {"T=f32 FAST=0 @ sm_80", "T=f16 FAST=1 @ sm_80", "T=bf16 FAST=0 @ sm_90a",
-        "T=f32 FAST=1 @ sm_90a", "T=f32 FAST=0 @ sm_100a", "T=f32 FAST=0 @ sm_120a"}) {
+        "T=f32 FAST=1 @ sm_90a", "T=f32 FAST=0 @ sm_100a", "T=f32 FAST=0 @ sm_120a",
+        "T=f32 GIVES=sum @ sm_90a", "T=f32 GIVES=worst @ sm_90a"}) {
     const auto one = runtime->specialize(std::string("functions ") + spelling).value();
     const auto resolved = runtime->resolve(one);
     ASSERT_TRUE(resolved) << spelling << ": " << resolved.error().message();
