@@ -25,44 +25,50 @@ namespace diecast {
 #define DIECAST_SUM_ZERO(i) "mov.f32 sum" #i ", 0f00000000;\n"
 #define DIECAST_SUM_KEEP(i) "mov.f32 total" #i ", sum" #i ";\n"
 #define DIECAST_SUM_ADD(i) "add.rn.f32 total" #i ", total" #i ", sum" #i ";\n"
-#define DIECAST_EACH_SUM(f)                                       \
-  asm volatile(DIECAST_0_TO_31(f));                               \
-  if constexpr (Columns > 64) asm volatile(DIECAST_32_TO_63(f));  \
-  if constexpr (Columns > 128) asm volatile(DIECAST_64_TO_95(f)); \
-  if constexpr (Columns > 192) asm volatile(DIECAST_96_TO_127(f));
+#define DIECAST_EACH_SUM(f)                                    \
+  asm volatile(DIECAST_0_TO_31(f));                            \
+  if constexpr (Used > 64) asm volatile(DIECAST_32_TO_63(f));  \
+  if constexpr (Used > 128) asm volatile(DIECAST_64_TO_95(f)); \
+  if constexpr (Used > 192) asm volatile(DIECAST_96_TO_127(f));
 
 #define DIECAST_SUMS_64() "sum0" DIECAST_1_TO_31(DIECAST_SUM_NAME)
 #define DIECAST_SUMS_128() DIECAST_SUMS_64() DIECAST_32_TO_63(DIECAST_SUM_NAME)
 #define DIECAST_SUMS_192() DIECAST_SUMS_128() DIECAST_64_TO_95(DIECAST_SUM_NAME)
 #define DIECAST_SUMS_256() DIECAST_SUMS_192() DIECAST_96_TO_127(DIECAST_SUM_NAME)
 #define DIECAST_WGMMA(columns, type)                                                                 \
-  if constexpr (Columns == columns && dtype_id<X> == dtype_id<type>)                                 \
+  if constexpr (Used == columns && dtype_id<X> == dtype_id<type>)                                    \
     asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." #type "." #type             \
                  " {" DIECAST_SUMS_##columns() "}, {%0, %1, %2, %3}, %4, add, 1, 1, 0;" ::"r"(a[0]), \
                  "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(of_x)                                          \
                  : "memory");
 
-// Columns: 64, 128, 192 or 256. Parts: of K. X: bf16 or f16.
+// Columns: 64, 128, 192 or 256. Parts: of K. X: bf16 or f16. Used: the first columns, as many, that somebody looks at.
 template <int Columns, int Parts, class X>
 struct WgmmaSums {
+  static constexpr int kColumns = Columns;
   DIECAST_DEVICE WgmmaSums() {
     asm volatile(".reg .f32 sum<128>;\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;");
     if constexpr (Parts > 1) asm volatile(".reg .f32 total<128>;");
   }
 
   // Sums of nothing yet.
-  DIECAST_DEVICE void begin() const {DIECAST_EACH_SUM(DIECAST_SUM_ZERO)}
+  template <int Used = Columns>
+  DIECAST_DEVICE void begin() const {
+    DIECAST_EACH_SUM(DIECAST_SUM_ZERO)
+  }
 
   // Begins to add the products of a tile of the depth, 64, which are a group. a: a thread's registers of the weights, by
-  // steps of 16. x: where x lies, `Columns` rows of 128 bytes that a bulk copy turned by 128.
+  // steps of 16. x: where x lies, `Used` rows of 128 bytes that a bulk copy turned by 128.
+  template <int Used = Columns>
   DIECAST_DEVICE void add(const u32 (&a)[4][4], u32 x) const {
     // In units of 16 bytes: where it lies, from 8 rows to the next 8; how it is turned.
     const u64 of_x = x / 16 | u64{1024 / 16} << 32 | u64{1} << 62;
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     DIECAST_UNROLL
-    for (int step = 0; step < 4; ++step) add_step(a[step], of_x + 2 * step);
+    for (int step = 0; step < 4; ++step) add_step<Used>(a[step], of_x + 2 * step);
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   }
+  template <int Used>
   DIECAST_DEVICE void add_step(const u32 (&a)[4], u64 of_x) const {
     DIECAST_WGMMA(64, bf16)
     DIECAST_WGMMA(128, bf16)
@@ -81,6 +87,7 @@ struct WgmmaSums {
   }
 
   // When a part has ended.
+  template <int Used = Columns>
   DIECAST_DEVICE void end_part(bool first) const {
     if (first) {
       DIECAST_EACH_SUM(DIECAST_SUM_KEEP)
