@@ -1,7 +1,9 @@
 // Layers of experts on a GPU: linear_experts of NVFP4 weights and bf16 rows, by ids for few tokens
-// and by offsets for many, in CUDA graphs whose calls take other weights in turn. Each beside the
-// bytes that it must read and write, at the rate of a device-to-device copy in the same run.
+// and by offsets for many, in CUDA graphs whose calls take other weights in turn. Few tokens beside
+// the bytes that they must read and write, at the rate of a device-to-device copy in the same run;
+// many beside the products that `linear` makes with one expert's weight and as many rows.
 #include <diecast/base/text.h>
+#include <diecast/ops/linear/linear.h>
 #include <diecast/ops/linear/linear_experts.h>
 #include <diecast/ops/linear/pack_linear.h>
 #include <diecast/tool/console.h>
@@ -21,6 +23,7 @@ constexpr std::int64_t kTokens[] = {1, 16, 64, 1024, 4096};
 constexpr std::int64_t kMostById = 64;  // tokens; of more the rows of an expert are together
 constexpr std::int64_t kRotated = 300'000'000;  // bytes of weights that calls go through
 constexpr int kFewCalls = 48, kManyCalls = 4;   // of a graph
+constexpr double kOfDense = 85;                 // percent that many tokens must reach
 
 struct ExpertLayer {
   std::int64_t experts, topk, cols, depth;  // columns of out, of x
@@ -47,6 +50,13 @@ struct ExpertWeights {
   PackedLinear set(std::int64_t which) const {
     PackedLinear out = first;
     out.data = static_cast<std::uint8_t*>(out.data) + which * first.bytes;
+    return out;
+  }
+  // One expert's weight, of those of all sets.
+  PackedLinear one(std::int64_t which) const {
+    PackedLinear out = first;
+    out.shape = Shape{first.rows(), first.cols()}, out.bytes = first.bytes / first.weights();
+    out.data = static_cast<std::uint8_t*>(out.data) + which % (sets * first.weights()) * out.bytes;
     return out;
   }
 };
@@ -135,9 +145,11 @@ struct ExpertCalls {
     return static_cast<double>(weights.first.bytes / layer.experts * weights_read +
                                2 * (x_rows() * layer.depth + slots() * layer.cols) + 4 * indices);
   }
-  double operations() const {
-    return 2.0 * static_cast<double>(slots() * layer.weight(1).dims[1] * layer.depth);
+  // Of all slots, or of so many.
+  double operations(std::int64_t rows) const {
+    return 2.0 * static_cast<double>(rows * layer.weight(1).dims[1] * layer.depth);
   }
+  std::int64_t rows_of_expert() const { return std::max<std::int64_t>(slots() / layer.experts, 1); }
   std::string text() const {
     return cat("linear_experts, ", layer.topk, " of ", layer.experts, ", ", layer.depth, " to ",
                layer.cols, layer.gated ? " gated, M = " : ", M = ", tokens,
@@ -159,6 +171,40 @@ Result<ExpertCalls> expert_calls(const std::shared_ptr<Device>& device, const Ex
   return of;
 }
 
+// `linear` with as many rows as an expert has.
+Result<void> add_dense(Runtime& runtime, const std::shared_ptr<Device>& device, Stream stream,
+                       const ExpertCalls& of, GraphTimes& times) {
+  Tensor x = of.x.x, out = of.out.x;
+  x.shape = Shape{of.rows_of_expert(), x.cols()}, out.shape = Shape{x.rows(), out.cols()};
+  const LinearOptions options{.activation = of.layer.activation(), .device = device};
+  const auto request = LinearRequest::of(x, of.weights.one(0), out, options);
+  DIECAST_TRY(const auto op, PreparedLinear::prepare(runtime, device, request));
+  return times.add(kFewCalls, [&](int call) {
+    return op.run(x, of.weights.one(call), static_cast<const float*>(of.factors.data()), out,
+                  options, stream);
+  });
+}
+
+Figure figure_of(const ExpertCalls& of, double us, double us_beside) {
+  const double rate = of.bytes() / us, speed = of.operations(of.slots()) / us / 1e6;
+  const std::string took = cat(fixed(us, 1), " us, ", fixed(of.bytes() / 1e6, 1), " MB at ",
+                               fixed(rate / 1e6, 2), " TB/s, ");
+  const std::string made = cat(fixed(speed, 0), " TFLOP/s");
+  if (!of.by_id()) {
+    const double dense = of.operations(of.rows_of_expert()) / us_beside / 1e6;
+    return {of.text(),
+            100 * speed / dense,
+            "% of dense",
+            kOfDense,
+            true,
+            cat(took, made, ", linear of ", of.rows_of_expert(), " rows ", fixed(dense, 0))};
+  }
+  const double copy = 2.0 * static_cast<double>(of.weights.first.bytes) / us_beside;
+  return {of.text(),   100 * rate / copy,
+          "% of copy", of.layer.at_least,
+          true,        cat(took, "a copy ", fixed(copy / 1e6, 2), "; ", made)};
+}
+
 // `copied`: where the first set goes.
 Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, Stream stream,
                        const ExpertCalls& of, void* copied) {
@@ -172,20 +218,16 @@ Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, 
                   static_cast<const float*>(of.factors.data()), of.routing_of(call), of.out.x,
                   options, stream);
   }));
-  const auto copied_bytes = static_cast<std::size_t>(of.weights.first.bytes);
-  DIECAST_CHECK(times.add(static_cast<int>(of.weights.sets), [&](int call) {
-    return device->copy_on_device(copied, of.weights.set(call).data, copied_bytes, stream);
-  }));
+  if (of.by_id()) {
+    const auto bytes = static_cast<std::size_t>(of.weights.first.bytes);
+    DIECAST_CHECK(times.add(static_cast<int>(of.weights.sets), [&](int call) {
+      return device->copy_on_device(copied, of.weights.set(call).data, bytes, stream);
+    }));
+  } else {
+    DIECAST_CHECK(add_dense(runtime, device, stream, of, times));
+  }
   DIECAST_TRY(const std::vector<double> us, times.measure());
-  const double rate = of.bytes() / us[0], of_copy = 2.0 * static_cast<double>(copied_bytes) / us[1];
-  return Figure{of.text(),
-                100 * rate / of_copy,
-                "% of copy",
-                of.by_id() ? of.layer.at_least : 0,
-                true,
-                cat(fixed(us[0], 1), " us, ", fixed(of.bytes() / 1e6, 1), " MB at ",
-                    fixed(rate / 1e6, 2), " TB/s, a copy ", fixed(of_copy / 1e6, 2), "; ",
-                    fixed(of.operations() / us[0] / 1e6, 0), " TFLOP/s")};
+  return figure_of(of, us[0], us[1]);
 }
 
 Result<void> measure_layer(Runtime& runtime, const std::shared_ptr<Device>& device,

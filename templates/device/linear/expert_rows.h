@@ -17,6 +17,21 @@ require FORM == indexed || ID == i32                 // offsets and counts are i
 
 namespace diecast {
 
+// The rows of an expert, one behind another: those from `first` up to `end`; none where end is not above it.
+struct RowRange {
+  i64 first, end;
+};
+
+DIECAST_DEVICE i64 bounded(i64 x, i64 most) { return x < 0 ? 0 : x > most ? most : x; }
+
+// By offsets or counts.
+template <int Form, class Id>
+DIECAST_DEVICE RowRange range_of_expert(const Id* routing, i64 expert, i64 experts, i64 rows) {
+  if constexpr (Form == FORM_contiguous) return {bounded(routing[expert], rows), bounded(routing[expert + 1], rows)};
+  const i64 of_each = rows / experts, first = expert * of_each;
+  return {first, first + bounded(routing[expert], of_each)};
+}
+
 // Of a warp: all its lanes call next() and row(). `Tile`: at most so many rows at a time, up to 32.
 template <int Form, int Tile, class Id, bool Mapped>
 class ExpertRows {
@@ -25,11 +40,9 @@ class ExpertRows {
       : routing_(routing), map_(map), expert_(expert) {
     if constexpr (Form == FORM_indexed) {
       end_ = rows;
-    } else if constexpr (Form == FORM_contiguous) {
-      first_ = bounded(routing[expert], rows), end_ = bounded(routing[expert + 1], rows);
     } else {
-      const i64 of_each = rows / experts;
-      first_ = expert * of_each, end_ = first_ + bounded(routing[expert], of_each);
+      const RowRange range = range_of_expert<Form>(routing, expert, experts, rows);
+      first_ = range.first, end_ = range.end;
     }
   }
 
@@ -62,8 +75,6 @@ class ExpertRows {
   }
 
  private:
-  DIECAST_DEVICE static i64 bounded(i64 x, i64 most) { return x < 0 ? 0 : x > most ? most : x; }
-
   // 32 ids at a time; `of_expert_` has those of the last 32, from first_ - 32 on, that are still to be taken.
   DIECAST_DEVICE void find() {
     const u32 lane = threadIdx.x % 32;

@@ -53,16 +53,17 @@ struct LinearResult {
   i64 rows, cols;
   f32 factor;  // 2^7 included
   f32 alpha, limit;
+  f32 second_factor = factor;  // of what a gate multiplies
 
-  DIECAST_DEVICE f32 scaled(f32 sum, i64 of_bias) const {
-    const f32 x = __fmul_rn(sum, factor);
+  DIECAST_DEVICE f32 scaled(f32 sum, f32 by, i64 of_bias) const {
+    const f32 x = __fmul_rn(sum, by);
     return HasBias ? __fadd_rn(x, to_f32(bias[of_bias])) : x;
   }
   // The element of column `col` before the residual; `second`: of what the gate multiplies.
   DIECAST_DEVICE f32 element(f32 first, f32 second, i64 col) const {
-    const f32 x = scaled(first, col);
+    const f32 x = scaled(first, factor, col);
     if constexpr (Activation == ACTIVATION_none) return x;
-    return activated<Activation>(x, kGated ? scaled(second, cols + col) : 0.0f, alpha, limit);
+    return activated<Activation>(x, kGated ? scaled(second, second_factor, cols + col) : 0.0f, alpha, limit);
   }
   DIECAST_DEVICE void put(i64 row, i64 col, f32 x) const {
     const i64 at = row * cols + col;

@@ -33,6 +33,14 @@ double tolerance(const reference::Linear& of, std::int64_t row, std::int64_t col
 
 }  // namespace
 
+std::vector<std::uint8_t> drawn_tiles(std::int64_t count, std::mt19937_64& random) {
+  constexpr std::size_t kTile = 2304, kCodes = 2048;
+  std::vector<std::uint8_t> tiles(static_cast<std::size_t>(count) * kTile);
+  for (std::size_t at = 0; at < tiles.size(); ++at)
+    tiles[at] = static_cast<std::uint8_t>(at % kTile < kCodes ? random() : 152 + random() % 48);
+  return tiles;
+}
+
 reference::CheckpointWeight drawn_weight(Format format, std::int64_t rows, std::int64_t cols,
                                          std::mt19937_64& random) {
   reference::CheckpointWeight out{format, rows, cols, {}, {}};

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <diecast/base/text.h>
+#include <diecast/launch/tensor_map.h>
+#include <diecast/ops/linear/linear_launch.h>
 #include <diecast/ops/reference/linear.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/packed_linear.h>
@@ -11,6 +13,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "ops/variant_case.h"
 
 namespace diecast::variants {
 
@@ -29,6 +33,9 @@ struct Numbers {
   }
 };
 
+// Packed tiles of NVFP4, without the weights that they are of: any codes, scales from 2^-3 to 2^3.
+std::vector<std::uint8_t> drawn_tiles(std::int64_t count, std::mt19937_64& random);
+
 // Any codes; scales above zero that f16 holds too.
 reference::CheckpointWeight drawn_weight(Format format, std::int64_t rows, std::int64_t cols,
                                          std::mt19937_64& random);
@@ -37,5 +44,17 @@ reference::CheckpointWeight drawn_weight(Format format, std::int64_t rows, std::
 // the bit, on a GPU within what tensor cores may be from it.
 std::string row_difference(const reference::Linear& of, std::int64_t row,
                            const std::vector<std::uint8_t>& got, DType dtype, bool host);
+
+// Mapped: the kernel finds x by a map of its boxes.
+template <bool Mapped, class Arguments>
+std::string launch_linear(Kernel& kernel, const Arguments& of, const MatrixOfBoxes& x,
+                          const Bindings& tunes) {
+  if constexpr (Mapped) {
+    const auto map = map_boxes(kernel.device(), x);
+    return map ? launch_and_wait(kernel, with_map(of, *map), tunes) : map.error().message();
+  } else {
+    return launch_and_wait(kernel, of, tunes);
+  }
+}
 
 }  // namespace diecast::variants

@@ -38,14 +38,14 @@ class LinearExpertsOnGpu : public ::testing::Test {
     factors_ = std::make_unique<DeviceBuffer>(*device_, ones.data(), 4 * ones.size());
   }
   const float* factors() const { return reinterpret_cast<float*>(factors_->data_pointer()); }
-  Tensor x() const {
-    return {.data = x_->data_pointer(), .dtype = DType::bf16, .shape = {kRows, kDepth}};
+  Tensor x(std::int64_t rows) const {  // the first ones
+    return {.data = x_->data_pointer(), .dtype = DType::bf16, .shape = {rows, kDepth}};
   }
   // All rows of x under one expert's weight, by `linear`.
   std::vector<std::uint8_t> dense(std::int64_t expert) {
     const auto size = static_cast<std::int64_t>(tiles_.size()) / kExperts;
     const DeviceBuffer out(*device_, kRows * kRowBytes);
-    linear(*test_runtime(), x(),
+    linear(*test_runtime(), x(kRows),
            {.shape = Shape{kCols, kDepth},
             .data = packed_->data_pointer() + expert * size,
             .bytes = size},
@@ -54,17 +54,18 @@ class LinearExpertsOnGpu : public ::testing::Test {
         .value();
     return out.bytes();
   }
-  // owner: the expert of each row, -1: none.
+  // owner: the expert of each row, -1: none. As many of the first rows of x.
   void expect_rows(RoutingForm form, const std::vector<std::int32_t>& routing,
                    const std::vector<std::int64_t>& owner) {
     const DeviceBuffer of(*device_, routing.data(), 4 * routing.size());
-    const DeviceBuffer out(*device_, kRows * kRowBytes);
-    linear_experts(*test_runtime(), x(),
+    const auto rows = static_cast<std::int64_t>(owner.size());
+    const DeviceBuffer out(*device_, static_cast<std::size_t>(rows * kRowBytes));
+    linear_experts(*test_runtime(), x(rows),
                    {.shape = Shape{kExperts, kCols, kDepth},
                     .data = packed_->data_pointer(),
                     .bytes = static_cast<std::int64_t>(tiles_.size())},
                    factors(), {form, reinterpret_cast<std::int32_t*>(of.data_pointer())},
-                   {.data = out.data_pointer(), .shape = {kRows, kCols}},
+                   {.data = out.data_pointer(), .shape = {rows, kCols}},
                    {.split = 2, .device = device_})
         .value();
     EXPECT_TRUE(out.guards_are_whole());
@@ -72,7 +73,7 @@ class LinearExpertsOnGpu : public ::testing::Test {
     std::vector<std::vector<std::uint8_t>> want;
     for (std::int64_t expert = 0; expert < kExperts; ++expert) want.push_back(dense(expert));
     const std::vector<std::uint8_t> poison(kRowBytes, DeviceBuffer::kPoison);
-    for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t expert = owner[static_cast<std::size_t>(row)];
       const auto as = expert < 0 ? poison.begin()
                                  : want[static_cast<std::size_t>(expert)].begin() + row * kRowBytes;
@@ -98,6 +99,17 @@ TEST_F(LinearExpertsOnGpu, ARowHasTheBitsOfTheDenseRowInEachForm) {
   expect_rows(RoutingForm::indexed, ids, by_id);
   expect_rows(RoutingForm::contiguous, {3, 103, 103, 104, 104, 190}, by_offset);
   expect_rows(RoutingForm::masked, {0, 9, 18, 27, 36}, by_count);
+}
+
+// Of fewer rows an expert another kernel makes them.
+TEST_F(LinearExpertsOnGpu, ARowHasTheSameBitsAmongFewRowsOfItsExpert) {
+  std::vector<std::int64_t> by_offset, by_count;
+  for (std::int64_t row = 0; row < 7 * kExperts; ++row) {
+    by_offset.push_back(row < 9 ? 0 : row < 10 ? 2 : row < 33 ? 4 : -1);
+    by_count.push_back(row % 7 < 2 * (row / 7) ? row / 7 : -1);
+  }
+  expect_rows(RoutingForm::contiguous, {0, 9, 9, 10, 10, 33}, by_offset);
+  expect_rows(RoutingForm::masked, {0, 2, 4, 6, 8}, by_count);
 }
 
 }  // namespace

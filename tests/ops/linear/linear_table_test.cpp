@@ -1,4 +1,4 @@
-// The table of kernels by rows: each of its kernels can be made, and some kernel serves any number.
+// The tables of kernels by rows.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -7,28 +7,55 @@
 namespace diecast {
 namespace {
 
+// Each of the kernels can be made for the target, and some kernel serves any number of rows.
+void expect_whole(const std::vector<LinearKernel>& table, const Target& target) {
+  SCOPED_TRACE(target.name());
+  ASSERT_FALSE(table.empty());
+  EXPECT_LE(table.size(), 8u);
+  EXPECT_EQ(table.back().most_rows, LinearKernel::kAnyRows);
+  std::int64_t before = 0;
+  for (const LinearKernel& one : table) {
+    EXPECT_GT(one.most_rows, before);
+    before = one.most_rows;
+    const auto tmpl = test_runtime()->find_template(one.wanted.name).value();
+    const auto made = Specialization::make(tmpl, bindings_for(*tmpl, one.wanted), target);
+    EXPECT_TRUE(made) << (made ? "" : made.error().message());
+  }
+}
+
 TEST(LinearTable, IsOfKernelsThatThereAreOnEveryTarget) {
   for (const char* name : {"host", "sm_80", "sm_90a", "sm_100a"}) {
     const Target target = Target::parse(name).value();
+    DeviceProperties device;
+    device.cc = target.cc;
     for (const int split : {1, 2, 8}) {
       for (const Activation activation : {Activation::none, Activation::swiglu_oai}) {
-        const LinearRequest request{
+        LinearRequest linear{.format = Format::mxfp4, .activation = activation, .split = split};
+        expect_whole(linear.table(device), target);
+        LinearExpertsRequest experts{
             .format = Format::mxfp4, .activation = activation, .split = split};
-        DeviceProperties device;
-        device.cc = target.cc;
-        const auto table = request.table(device);
-        ASSERT_FALSE(table.empty());
-        EXPECT_LE(table.size(), 8u);
-        EXPECT_EQ(table.back().most_rows, std::numeric_limits<std::int64_t>::max());
-        std::int64_t before = 0;
-        for (const LinearKernel& one : table) {
-          EXPECT_GT(one.most_rows, before);
-          before = one.most_rows;
-          const auto tmpl = test_runtime()->find_template(one.wanted.name).value();
-          const auto made = Specialization::make(tmpl, bindings_for(*tmpl, one.wanted), target);
-          EXPECT_TRUE(made) << name << ": " << (made ? "" : made.error().message());
+        for (std::size_t form = 0; form < words_of(RoutingForm()).size(); ++form) {
+          experts.form = static_cast<RoutingForm>(form);
+          expect_whole(experts.table(device), target);
         }
       }
+    }
+  }
+}
+
+// Rows that lie together are of tensor cores of a warpgroup as soon as experts have some.
+TEST(LinearTable, OnHopperHasAKernelForManyRowsOfAnExpert) {
+  DeviceProperties hopper;
+  hopper.cc = 90;
+  EXPECT_EQ(LinearExpertsRequest{}.table(hopper).size(), 1u);
+  for (const RoutingForm form : {RoutingForm::contiguous, RoutingForm::masked}) {
+    const auto table = LinearExpertsRequest{.form = form}.table(hopper);
+    EXPECT_EQ(table.front().wanted.name, "linear_experts");
+    EXPECT_EQ(table.front().most_rows, 7);
+    ASSERT_GE(table.size(), 3u);
+    for (std::size_t i = 1; i < table.size(); ++i) {
+      EXPECT_EQ(table[i].wanted.name, "linear_experts_wgmma");
+      EXPECT_TRUE(table[i].mapped());
     }
   }
 }

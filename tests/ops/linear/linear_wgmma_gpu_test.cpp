@@ -3,16 +3,16 @@
 #include <diecast/diecast.h>
 #include <diecast/kernel_arguments.h>
 #include <diecast/launch/tensor_map.h>
-#include <diecast/ops/linear/with_map.h>
+#include <diecast/ops/linear/linear_launch.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/linear/linear_case.h"
 #include "ops/test_runtime.h"
 
 namespace diecast {
@@ -21,29 +21,6 @@ namespace {
 using variants::DeviceBuffer;
 
 constexpr std::int64_t kCols = 712, kDepth = 64 * 33 + 48;
-
-// Tiles of any codes, and of scales from 2^-3 to 2^3.
-std::vector<std::uint8_t> drawn_tiles(std::mt19937_64& random) {
-  constexpr std::size_t kTile = 2304, kCodes = 2048;
-  std::vector<std::uint8_t> tiles(static_cast<std::size_t>((kCols + 63) / 64) *
-                                  ((kDepth + 63) / 64) * kTile);
-  for (std::size_t at = 0; at < tiles.size(); ++at)
-    tiles[at] = static_cast<std::uint8_t>(at % kTile < kCodes ? random() : 152 + random() % 48);
-  return tiles;
-}
-
-std::vector<std::uint8_t> drawn_bf16(std::int64_t count, std::mt19937_64& random) {
-  std::normal_distribution<float> normal;
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count) * 2);
-  for (std::size_t at = 0; at < bytes.size(); at += 2) {
-    const float value = normal(random);
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    bytes[at] = static_cast<std::uint8_t>(bits >> 16);
-    bytes[at + 1] = static_cast<std::uint8_t>(bits >> 24);
-  }
-  return bytes;
-}
 
 class LinearWgmma : public ::testing::Test {
  protected:
@@ -84,8 +61,10 @@ class LinearWgmma : public ::testing::Test {
 
   static constexpr float kFactor = 0x1.8p-5f;
   std::mt19937_64 random_{36};
-  const std::vector<std::uint8_t> packed_ = drawn_tiles(random_);
-  const std::vector<std::uint8_t> x_ = drawn_bf16(1500 * kDepth, random_);
+  const std::vector<std::uint8_t> packed_ =
+      variants::drawn_tiles(ceil_div(kCols, 64) * ceil_div(kDepth, 64), random_);
+  const std::vector<std::uint8_t> x_ =
+      variants::Numbers(DType::bf16, 1500 * kDepth, 1, random_).bytes;
   std::shared_ptr<Runtime> runtime_ = test_runtime();
   std::shared_ptr<Device> device_;
   std::optional<DeviceBuffer> tiles_, factor_;

@@ -1,29 +1,13 @@
 // The runners of linear.cu, linear_few.cu and linear_wgmma.cu. On the host sums have the
 // reference's bits, on a GPU they are within what tensor cores may be from them.
-#include <diecast/launch/tensor_map.h>
-#include <diecast/ops/linear/with_map.h>
-
 #include <algorithm>
 
 #include "ops/linear/linear_case.h"
-#include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
 
-// linear_few takes what linear takes.
-std::string launch_plain(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes&,
-                         const Bindings& tunes) {
-  return launch_and_wait(kernel, of, tunes);
-}
-
-std::string launch_wgmma(Kernel& kernel, const args::Linear& of, const MatrixOfBoxes& x,
-                         const Bindings& tunes) {
-  const auto map = map_boxes(kernel.device(), x);
-  return map ? launch_and_wait(kernel, with_map(of, *map), tunes) : map.error().message();
-}
-
-template <auto& Launch>
+template <bool Mapped>
 std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -72,7 +56,7 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
       .cols = of.cols,
       .depth = of.depth};
   const MatrixOfBoxes boxes{in, of_x.data_pointer(), all_rows, of.depth, of.depth};
-  const std::string problem = Launch(kernel, arguments, boxes, tunes);
+  const std::string problem = launch_linear<Mapped>(kernel, arguments, boxes, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";
   const std::vector<std::uint8_t> got = out.bytes();
@@ -86,9 +70,9 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   return "";
 }
 
-const RunnerFor<args::Linear> linear_runner{linear_difference<launch_plain>};
-const RunnerFor<args::LinearFew> few_runner{linear_difference<launch_plain>};
-const RunnerFor<args::LinearWgmma> wgmma_runner{linear_difference<launch_wgmma>};
+const RunnerFor<args::Linear> linear_runner{linear_difference<false>};
+const RunnerFor<args::LinearFew> few_runner{linear_difference<false>};
+const RunnerFor<args::LinearWgmma> wgmma_runner{linear_difference<true>};
 
 }  // namespace
 }  // namespace diecast::variants

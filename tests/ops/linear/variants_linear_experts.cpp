@@ -1,10 +1,10 @@
-// The runner of linear_experts.cu: rows of each expert against the dense reference with its weight,
-// every other row of out untouched, every row of x that belongs to none poisoned with NaN.
+// The runners of linear_experts.cu and linear_experts_wgmma.cu: rows of each expert against the
+// dense reference with its weight, every other row of out untouched, every row of x that belongs to
+// none poisoned with NaN.
 #include <algorithm>
 
 #include "ops/linear/linear_case.h"
 #include "ops/linear/routed.h"
-#include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
@@ -105,7 +105,7 @@ Experts drawn_experts(const Specialization& s, const Case& one) {
   out.routed = form == "indexed"      ? indexed(one.rows, random)
                : form == "contiguous" ? contiguous(one.rows, one.seed)
                                       : masked(ceil_div(one.rows, kExperts) * kExperts, one.seed);
-  if (flag(s, "HAS_EXPERT_MAP")) map_ids(out.routed, random);
+  if (form == "indexed" && flag(s, "HAS_EXPERT_MAP")) map_ids(out.routed, random);
   constexpr std::int64_t kDepths[] = {32, 320, 96, 160};
   out.depth = kDepths[one.seed % 4], out.host = s.target().is_host();
   reference::Linear plain;
@@ -120,6 +120,7 @@ Experts drawn_experts(const Specialization& s, const Case& one) {
   return out;
 }
 
+template <bool Mapped>
 std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -133,6 +134,7 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
   const DeviceBuffer routing(device, ids.data(), ids.size());
   const std::vector<std::int32_t>& map = of.routed.map;
   const DeviceBuffer of_map(device, map.data(), map.size() * 4);
+  const bool counts = word_of(s, "FORM") == "indexed" && flag(s, "HAS_UNEXPECTED");
   const UnexpectedWord unexpected(device, of.routed, numbers);
   const DeviceBuffer bias(device, of.bias.data(), of.bias.size());
   const std::int64_t elements = of.rows() * one.cols;
@@ -143,23 +145,25 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
       .factor = factors.data_pointer(),
       .routing = {id, routing.data_pointer()},
       .bias = {of.in, flag(s, "HAS_BIAS") ? bias.data_pointer() : nullptr},
-      .expert_map = map.empty() ? nullptr : of_map.data_pointer(),
-      .unexpected = flag(s, "HAS_UNEXPECTED") ? unexpected.address() : nullptr,
       .out = {of.out, out.data_pointer()},
       .rows = of.rows(),
       .cols = one.cols,
       .depth = of.depth,
       .experts = kExperts,
       .fan_out = of.fan_out,
+      .expert_map = map.empty() ? nullptr : of_map.data_pointer(),
+      .unexpected = counts ? unexpected.address() : nullptr,
       .global_experts = static_cast<std::int64_t>(map.size())};
-  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  const MatrixOfBoxes boxes{of.in, x.data_pointer(), of.rows() / of.fan_out, of.depth, of.depth};
+  const std::string problem = launch_linear<Mapped>(kernel, arguments, boxes, tunes);
   if (!problem.empty()) return problem;
   if (!out.guards_are_whole()) return "wrote outside of out";
-  const std::string miscounted = flag(s, "HAS_UNEXPECTED") ? unexpected.difference() : "";
+  const std::string miscounted = counts ? unexpected.difference() : "";
   return miscounted.empty() ? of.difference(out.bytes()) : miscounted;
 }
 
-const RunnerFor<args::LinearExperts> experts_runner{experts_difference};
+const RunnerFor<args::LinearExperts> experts_runner{experts_difference<false>};
+const RunnerFor<args::LinearExpertsWgmma> experts_wgmma_runner{experts_difference<true>};
 
 }  // namespace
 }  // namespace diecast::variants

@@ -1,18 +1,14 @@
 // linear: one launch of the kernel that the table has for so many rows.
 #include <diecast/base/text.h>
 #include <diecast/kernel_arguments.h>
-#include <diecast/launch/tensor_map.h>
 #include <diecast/ops/linear/linear.h>
+#include <diecast/ops/linear/linear_launch.h>
 #include <diecast/ops/linear/linear_operands.h>
-#include <diecast/ops/linear/with_map.h>
-
-#include <limits>
 
 namespace diecast {
 namespace {
 
 constexpr std::string_view kLinearOp = PreparedLinear::kName;
-constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
 
 Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const float* factor,
                             const Tensor& out, const LinearOptions& options) {
@@ -30,12 +26,6 @@ Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const f
   if (options.bias)
     DIECAST_CHECK(of.check_dense("bias", *options.bias, Shape{weight.rows()}, x.dtype));
   return of.check_factor(factor);
-}
-
-std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table) {
-  std::vector<KernelWanted> out;
-  for (const LinearKernel& one : table) out.push_back(one.wanted);
-  return out;
 }
 
 }  // namespace
@@ -63,11 +53,10 @@ LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, con
 }
 
 std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) const {
-  using Tunes = std::vector<std::pair<std::string, std::int64_t>>;
-  const auto serve = [&](std::int64_t most_rows, std::string_view name, const Tunes& tunes) {
-    Bindings bindings;
-    for (const auto& [tune, value] : tunes) bindings.set(tune, value);
-    return LinearKernel{most_rows, kernel_of(name, *this, std::move(bindings))};
+  constexpr std::int64_t kAnyRows = LinearKernel::kAnyRows;
+  const auto serve = [&](std::int64_t most_rows, std::string_view name,
+                         const LinearKernel::Tunes& tunes) {
+    return LinearKernel::of(most_rows, name, *this, tunes);
   };
   if (device.cc == 0) return {serve(kAnyRows, kName, {{"M_TILE", 8}})};
   if (device.cc != 90)
@@ -93,24 +82,20 @@ Result<PreparedLinear> PreparedLinear::prepare(Runtime& runtime,
                                                const Request& request) {
   DIECAST_CHECK(check_device(device));
   DIECAST_CHECK(check_values(request));
-  const auto table = request.table(device->properties());
-  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, kernels_of(table)));
   PreparedLinear op;
   op.request_ = request;
-  for (std::size_t i = 0; i < table.size(); ++i)
-    op.table_.push_back({table[i].most_rows, kernels[i], table[i].mapped()});
+  DIECAST_TRY(op.kernels_,
+              LinearKernels::prepare(runtime, device, request.table(device->properties())));
   return op;
 }
 
 Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, const float* factor,
                                  const Tensor& out, const LinearOptions& options,
                                  Stream stream) const {
-  DIECAST_CHECK(check_prepared(table_.empty() ? nullptr : table_.data(), kName));
+  DIECAST_CHECK(check_prepared(kernels_.prepared(), kName));
   DIECAST_CHECK(check_operands(x, weight, factor, out, options));
   const Request asked = Request::of(x, weight, out, options);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
-  std::size_t at = 0;
-  while (x.rows() > table_[at].most_rows) ++at;
   const args::Linear arguments{.x = tensor_argument(x),
                                .packed = weight.data,
                                .factor = factor,
@@ -120,11 +105,7 @@ Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, co
                                .rows = rows_argument(x),
                                .cols = out.cols(),
                                .depth = x.cols()};
-  const Kernel& kernel = *table_[at].kernel;
-  if (!table_[at].mapped) return launch_op(kName, kernel, arguments, stream);
-  DIECAST_TRY(const auto map,
-              map_boxes(kernel.device(), {x.dtype, x.data, x.rows(), x.cols(), x.stride()}));
-  return launch_op(kName, kernel, with_map(arguments, map), stream);
+  return launch_linear(kName, kernels_, x.rows(), x, arguments, stream);
 }
 
 Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weight,

@@ -6,6 +6,7 @@
 #include <diecast/base/enum_words.h>
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/ops/linear/linear_kernels.h>
 #include <diecast/ops/linear/packed_linear.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/tensor.h>
@@ -61,14 +62,6 @@ Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weigh
                     const float* factor, const Tensor& out, const LinearOptions& options = {},
                     Stream stream = {});
 
-// A kernel and the most rows of x that it serves.
-struct LinearKernel {
-  std::int64_t most_rows;
-  KernelWanted wanted;
-  // It finds x by a tensor map, which a run asks the driver for.
-  bool mapped() const { return wanted.name == "linear_wgmma"; }
-};
-
 struct LinearRequest {
   static constexpr std::string_view kName = "linear";
   DType in = DType::bf16, out = DType::bf16;
@@ -106,13 +99,8 @@ class PreparedLinear {
                    const Tensor& out, const LinearOptions& options, Stream stream) const;
 
  private:
-  struct Entry {
-    std::int64_t most_rows;
-    std::shared_ptr<Kernel> kernel;
-    bool mapped;
-  };
   Request request_;
-  std::vector<Entry> table_;  // the last one serves any number of rows
+  LinearKernels kernels_;
 };
 
 }  // namespace diecast

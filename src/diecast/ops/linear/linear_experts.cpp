@@ -2,7 +2,10 @@
 #include <diecast/base/text.h>
 #include <diecast/kernel_arguments.h>
 #include <diecast/ops/linear/linear_experts.h>
+#include <diecast/ops/linear/linear_launch.h>
 #include <diecast/ops/linear/linear_operands.h>
+
+#include <algorithm>
 
 namespace diecast {
 namespace {
@@ -90,35 +93,66 @@ LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinea
           .unexpected = routing.unexpected != nullptr};
 }
 
-KernelWanted LinearExpertsRequest::kernel(const DeviceProperties& device) const {
+std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& device) const {
+  constexpr std::int64_t kAnyRows = LinearKernel::kAnyRows;
+  constexpr std::string_view kMany = "linear_experts_wgmma";
+  const auto serve = [&](std::int64_t most_rows, std::string_view name, std::int64_t m_tile) {
+    return LinearKernel::of(most_rows, name, *this, {{"M_TILE", m_tile}});
+  };
   // Ids come from small batches, in which an expert has few rows.
-  const bool few = device.cc == 0 || form == RoutingForm::indexed;
-  return kernel_of(kName, *this, std::move(Bindings().set("M_TILE", few ? 8 : 32)));
+  if (device.cc == 0 || form == RoutingForm::indexed) return {serve(kAnyRows, kName, 8)};
+  if (device.cc != 90) return {serve(kAnyRows, kName, 32)};
+  // Experts have more and fewer rows than their average: most of them should fit in a tile.
+  std::vector<LinearKernel> out = {serve(7, kName, 32), serve(48, kMany, 64)};
+  if (split > 1) {  // sums of parts take as many registers as sums of twice the rows
+    out.push_back(serve(kAnyRows, kMany, 128));
+  } else {
+    out.push_back(serve(512, kMany, 192));
+    out.push_back(serve(kAnyRows, kMany, 256));
+  }
+  return out;
+}
+
+std::vector<KernelWanted> LinearExpertsRequest::kernels(const DeviceProperties& device) const {
+  return kernels_of(table(device));
+}
+
+Result<PreparedLinearExperts> PreparedLinearExperts::prepare(Runtime& runtime,
+                                                             const std::shared_ptr<Device>& device,
+                                                             const Request& request) {
+  DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
+  PreparedLinearExperts op;
+  op.request_ = request;
+  DIECAST_TRY(op.kernels_,
+              LinearKernels::prepare(runtime, device, request.table(device->properties())));
+  return op;
 }
 
 Result<void> PreparedLinearExperts::run(const Tensor& x, const PackedLinear& weight,
                                         const float* factors, const ExpertRouting& routing,
                                         const Tensor& out, const LinearExpertsOptions& options,
                                         Stream stream) const {
-  DIECAST_CHECK(check_prepared());
+  DIECAST_CHECK(check_prepared(kernels_.prepared(), kName));
   DIECAST_CHECK(check_experts(x, weight, factors, routing, out, options));
   const Request asked = Request::of(x, weight, routing, out, options);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
-  return launch(args::LinearExperts{.x = tensor_argument(x),
-                                    .packed = weight.data,
-                                    .factor = factors,
-                                    .routing = {routing.type, routing.data},
-                                    .bias = optional_argument(options.bias, x.dtype),
-                                    .expert_map = routing.map.local,
-                                    .unexpected = routing.unexpected,
-                                    .out = tensor_argument(out),
-                                    .rows = out.rows(),
-                                    .cols = out.cols(),
-                                    .depth = x.cols(),
-                                    .experts = weight.weights(),
-                                    .fan_out = fan_out(x, out, routing.form),
-                                    .global_experts = routing.map.experts},
-                stream);
+  const args::LinearExperts arguments{.x = tensor_argument(x),
+                                      .packed = weight.data,
+                                      .factor = factors,
+                                      .routing = {routing.type, routing.data},
+                                      .bias = optional_argument(options.bias, x.dtype),
+                                      .out = tensor_argument(out),
+                                      .rows = out.rows(),
+                                      .cols = out.cols(),
+                                      .depth = x.cols(),
+                                      .experts = weight.weights(),
+                                      .fan_out = fan_out(x, out, routing.form),
+                                      .expert_map = routing.map.local,
+                                      .unexpected = routing.unexpected,
+                                      .global_experts = routing.map.experts};
+  const std::int64_t of_expert = out.rows() / std::max<std::int64_t>(weight.weights(), 1);
+  return launch_linear(kName, kernels_, of_expert, x, arguments, stream);
 }
 
 Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,

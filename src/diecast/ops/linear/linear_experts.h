@@ -8,13 +8,13 @@
 #include <diecast/launch/device.h>
 #include <diecast/ops/linear/expert_map.h>
 #include <diecast/ops/linear/linear.h>
-#include <diecast/ops/one_kernel.h>
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -79,15 +79,30 @@ struct LinearExpertsRequest {
   static LinearExpertsRequest of(const Tensor& x, const PackedLinear& weight,
                                  const ExpertRouting& routing, const Tensor& out,
                                  const LinearExpertsOptions& options);
-  KernelWanted kernel(const DeviceProperties& device) const;
+  // Which kernel serves how many rows of an expert on average, fewest first.
+  std::vector<LinearKernel> table(const DeviceProperties& device) const;
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
 };
 
-class PreparedLinearExperts : public OneKernel<PreparedLinearExperts, LinearExpertsRequest> {
+class PreparedLinearExperts {
  public:
+  using Request = LinearExpertsRequest;
+  static constexpr std::string_view kName = Request::kName;
+  // Compiles and loads the kernels of every number of rows. Errors: value_not_allowed, those of
+  // Runtime::specialize_for and Runtime::preload.
+  static Result<PreparedLinearExperts> prepare(Runtime& runtime,
+                                               const std::shared_ptr<Device>& device,
+                                               const Request& request);
+
+  const Request& request() const { return request_; }
   // Errors: as linear_experts(); not_supported for what the request does not say.
   Result<void> run(const Tensor& x, const PackedLinear& weight, const float* factors,
                    const ExpertRouting& routing, const Tensor& out,
                    const LinearExpertsOptions& options, Stream stream) const;
+
+ private:
+  Request request_;
+  LinearKernels kernels_;
 };
 
 }  // namespace diecast

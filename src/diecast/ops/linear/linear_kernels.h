@@ -1,0 +1,60 @@
+// The kernels of an op of linear layers: which one serves how many rows. All give the same bits.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/ops/prepared.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace diecast {
+
+// A kernel and the most rows of x that it serves, of an expert on average.
+struct LinearKernel {
+  static constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_rows;
+  KernelWanted wanted;
+
+  using Tunes = std::vector<std::pair<std::string, std::int64_t>>;
+  template <IsRequest Request>
+  static LinearKernel of(std::int64_t most_rows, std::string_view name, const Request& request,
+                         const Tunes& tunes) {
+    Bindings bindings;
+    for (const auto& [tune, value] : tunes) bindings.set(tune, value);
+    return {most_rows, kernel_of(name, request, std::move(bindings))};
+  }
+  // It finds x by a tensor map, which a run asks the driver for.
+  bool mapped() const { return wanted.name.ends_with("_wgmma"); }
+};
+
+std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table);
+
+// The same, resident.
+class LinearKernels {
+ public:
+  // Errors: those of Runtime::specialize_for and Runtime::preload.
+  static Result<LinearKernels> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                       const std::vector<LinearKernel>& table);
+  // null where nothing was prepared
+  const void* prepared() const { return entries_.empty() ? nullptr : entries_.data(); }
+
+  struct Entry {
+    std::int64_t most_rows;
+    std::shared_ptr<Kernel> kernel;
+    bool mapped;
+  };
+  const Entry& serving(std::int64_t rows) const {
+    std::size_t at = 0;
+    while (rows > entries_[at].most_rows) ++at;
+    return entries_[at];
+  }
+
+ private:
+  std::vector<Entry> entries_;  // the last one serves any number of rows
+};
+
+}  // namespace diecast

@@ -1,0 +1,104 @@
+// linear_experts_wgmma: what linear_experts.cu gives, to the bit, for many rows of each expert on Hopper.
+// A thread block makes tiles of up to M_TILE rows of one expert by 128 rows of its weight, as linear_wgmma does. The warp that
+// fills the ring finds them in what routing holds, and notes with a tile's first stage which one it is. A tile has as many
+// columns of sums, in steps of 64, as it has rows. Rows of other experts that come with them are multiplied and not stored.
+/* diecast
+use      <diecast/device/linear/expert_result.h>
+use      <diecast/device/linear/wgmma_ring.h>
+let      HELD_BYTES = 2 * 64 * 272                       // of sums on their way to out
+require  FORM != indexed                                 // rows of an expert are one behind another
+require  SPLIT == 1 || M_TILE <= 128                     // registers for the sums of the parts before
+launch   grid(min(ceil_div((GATED ? 2 : 1) * cols, 128) * min(rows, ceil_div(rows, M_TILE) + experts), sm_count))
+launch   block(384) resident(1) dependent
+launch   shared(RING + HELD_BYTES + 32 * STAGES)
+target   sm_90a
+exchange block
+*/
+#include <diecast/device/linear/expert_tiles.h>
+#include <diecast/device/linear/linear_rows.h>
+#include <diecast/device/linear/wgmma_consumer.h>
+
+using Ring = WgmmaRing<M_TILE, STAGES, TILE_BYTES, HELD_BYTES, 1>;
+using Consumer = WgmmaConsumer<Ring, WgmmaSums<M_TILE, SPLIT, IN>, IN, FORMAT, GATED>;
+using Result = LinearResult<ACTIVATION, HAS_BIAS, false, IN, OUT>;
+using Rows = LinearRows<ACTIVATION, HAS_BIAS, false, IN, OUT>;
+
+// Where a stage has the note of the tile that begins with it: first row, end of the expert's rows, column, expert.
+DIECAST_DEVICE u32 note_place(const Ring& ring, Ring::Stage at) { return ring.end() + 16 * at.index; }
+
+// What a thread block knows of the experts' weights.
+struct Weights {
+  const u8* packed;
+  u32 strips, depth_tiles;  // of one expert, 64 rows; 64 columns
+
+  DIECAST_DEVICE const u8* strip(i64 expert, u32 index) const {
+    return packed + (expert * strips + min(index, strips - 1)) * (i64{depth_tiles} * TILE_BYTES);
+  }
+};
+
+// A warp fills the ring. A note without rows is the last one.
+DIECAST_DEVICE void fill(const Ring& ring, ExpertTiles<FORM, M_TILE> tiles, const TensorMap& x, const Weights& weights) {
+  RingFiller<Ring> filler = {ring, x};
+  const bool fills = threadIdx.x % 32 == 0;
+  for (i64 index = blockIdx.x; tiles.find(index); index += gridDim.x) {
+    if (fills) {
+      const auto row = static_cast<u32>(tiles.row), end = static_cast<u32>(tiles.end);
+      const u8* const strips[] = {weights.strip(tiles.expert, 2 * tiles.col), weights.strip(tiles.expert, 2 * tiles.col + 1)};
+      filler.wait();
+      store_shared(note_place(ring, filler.at), {row, end, tiles.col, static_cast<u32>(tiles.expert)});
+      filler.bring(strips, row, ceil_div(min(end - row, u32{M_TILE}), 64u), 0, weights.depth_tiles);
+    }
+    __syncwarp();
+  }
+  if (fills) {
+    filler.wait();
+    store_shared(note_place(ring, filler.at), {});
+    arrive(ring.full(filler.at));
+  }
+}
+
+// The sums of a tile, of as few columns as hold its rows.
+template <int Columns = 64>
+DIECAST_DEVICE void sum_tile(Consumer& of, u32 rows, u32 depth_tiles) {
+  if constexpr (Columns < M_TILE) {
+    if (rows > u32{Columns}) return sum_tile<Columns + 64>(of, rows, depth_tiles);
+  }
+  DIECAST_NO_UNROLL
+  for (u32 part = 0; part < SPLIT; ++part) {
+    of.multiply<Columns>(part_of_depth<SPLIT>(part + 1, depth_tiles) - part_of_depth<SPLIT>(part, depth_tiles));
+    if (SPLIT > 1) of.sums.end_part<Columns>(part == 0);
+  }
+}
+
+DIECAST_DEVICE void consume(const Ring& ring, u32 depth_tiles, const Result& of_all, const f32* factors, bool whole) {
+  Consumer of(ring);
+  for (;;) {
+    wait_for_phase(ring.full(of.at), of.at.parity);
+    const Vector<16> note = load_shared<16>(note_place(ring, of.at));
+    const u32 row = note.words[0], end = note.words[1], col = 2 * note.words[2] + of.group;
+    if (row == end) return;
+    Rows to = {result_of_expert(of_all, factors, note.words[3]), whole};
+    to.result.rows = end;
+    sum_tile(of, end - row, depth_tiles);
+    of.finish(to, row, i64{col} * (8 * Consumer::kLanes));
+  }
+}
+
+DIECAST_KERNEL {
+  const Ring ring{shared_address(dynamic_shared<u8>())};
+  const i64 weight_rows = GATED ? 2 * cols : cols;
+  const auto depth_tiles = static_cast<u32>(ceil_div(depth, 64));
+  if (threadIdx.x == 0) ring.make_barriers();
+  __syncthreads();
+  if (threadIdx.x >= 256) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
+    if (threadIdx.x >= 288) return;
+    fill(ring, {routing, experts, rows, static_cast<u32>(ceil_div(weight_rows, 128))}, x_map,
+         {packed, static_cast<u32>(ceil_div(weight_rows, 64)), depth_tiles});
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
+    const u64 places = reinterpret_cast<u64>(out) | static_cast<u64>(cols) * sizeof(OUT);
+    consume(ring, depth_tiles, {bias, nullptr, out, rows, cols, PackedTile<FORMAT>::kFactor, ALPHA, LIMIT}, factor,
+            places % 16 == 0);
+  }
+}
