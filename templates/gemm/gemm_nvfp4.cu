@@ -56,6 +56,7 @@ sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}  member_r
 */
 #include <diecast/device/gemm/gemm_tensor_sums.h>
 #include <diecast/device/gemm/gemm_tile.h>
+#include <diecast/device/gemm/product_target.h>
 #include <diecast/device/groups/group.h>
 
 using Layout = ScaleLayout<LAYOUT>;
@@ -122,23 +123,7 @@ struct Piece {
   }
 };
 
-// What becomes of the sums of a tile.
-struct Target {
-  OUT* out;                    // its first element
-  i64 stride, rows, cols;      // elements to the next row; rows and columns to the end
-  const f32 *a_amax, *b_amax;  // with an entry a row: of the tile's first
-  const BIAS_TYPE* bias;
-  f32 factor;
-  bool once;  // both amaxes as one product
-
-  DIECAST_DEVICE void store(f32 sum, int row, int col) const {
-    if (row >= rows || col >= cols) return;
-    const f32 x = (sum * Sums::kUnit) * factor;  // the first product is exact
-    OUT& to = out[row * stride + col];
-    to = finished<(A_ROW_SCALE || B_ROW_SCALE), BIAS, ACCUMULATE, OUT>(
-        x, a_amax + (A_ROW_SCALE ? row : 0), b_amax + (B_ROW_SCALE ? col : 0), once, bias + col, ACCUMULATE ? to_f32(to) : 0.0f);
-  }
-};
+using Target = ProductTarget<A_ROW_SCALE, B_ROW_SCALE, BIAS, ACCUMULATE, OUT, BIAS_TYPE>;
 
 // 16 rows of a warp at a time go through shared memory, so that lanes store neighbours.
 DIECAST_DEVICE void finish(const Sums& sums, const Target& to) {
@@ -151,7 +136,7 @@ DIECAST_DEVICE void finish(const Sums& sums, const Target& to) {
     DIECAST_NO_UNROLL
     for (int i = sums.lane; i < 16 * kWarpCols; i += 32) {
       const int row = i / kWarpCols, col = i % kWarpCols;
-      to.store(mine[row * kPitch + col], sums.row + 16 * at + row, sums.col + col);
+      to.store(mine[row * kPitch + col] * Sums::kUnit, sums.row + 16 * at + row, sums.col + col);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <diecast/ops/gemm/cublaslt/api.h>
 #include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/gemm/gemm_unpacked.h>
 #include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include "bench/bench.h"
@@ -16,7 +17,8 @@ namespace {
 constexpr std::int64_t kSide = 4096;
 constexpr double kProducts = 1.0 * kSide * kSide * kSide;
 constexpr int kGemmRepeats = 15;
-constexpr std::string_view kWhat = "gemm_nvfp4 to bf16, ", kByLibrary = "cuBLASLt";
+constexpr std::string_view kWhat = "gemm_nvfp4 to bf16, ", kByLibrary = "cuBLASLt",
+                           kUnpacked = "unpacked, wgmma";
 
 struct Way {
   const char* what;
@@ -69,6 +71,28 @@ Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, 
                        static_cast<int>(kProducts / 16 * 3 / lanes / 1e3), " thousand clocks"));
 }
 
+// Path unpacked. Errors: as PreparedGemmUnpacked's.
+Result<Figure> measure_unpacked(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  DIECAST_TRY(const BenchMatrix a, gemm_operand(runtime, device, false, 1));
+  DIECAST_TRY(const BenchMatrix b, gemm_operand(runtime, device, false, 2));
+  GemmNvfp4Options options;
+  options.device = device;
+  options.scratch_bytes = GemmUnpackedRequest::scratch_bytes(kSide, kSide, kSide);
+  DIECAST_TRY(const DeviceMemory scratch,
+              DeviceMemory::allocate(device, static_cast<std::size_t>(options.scratch_bytes)));
+  options.scratch = scratch.data();
+  DIECAST_CHECK(PreparedGemmUnpacked::check(*device, a.quantized(), b.quantized(), a.x, options));
+  const auto request = GemmUnpackedRequest::of(a.quantized(), b.quantized(), a.x, options);
+  DIECAST_TRY(const auto op, PreparedGemmUnpacked::prepare(runtime, device, request));
+  DIECAST_TRY(const double ms, median_ms(*device, {}, kGemmRepeats, [&] {
+                return op.run(a.quantized(), b.quantized(), a.x, options, {});
+              }));
+  const double lanes = 128.0 * device->properties().sm_count;  // f32 operations a clock
+  return figure_of(kUnpacked, ms, 400,
+                   cat("one f32 operation a block and output: ",
+                       static_cast<int>(kProducts / 16 / lanes / 1e3), " thousand clocks"));
+}
+
 // Path cublaslt. Errors: as PreparedGemmCublaslt's.
 Result<Figure> measure_library(Runtime& runtime, const std::shared_ptr<Device>& device) {
   constexpr ScaleLayout kTiles = ScaleLayout::s128x4;
@@ -91,6 +115,19 @@ Result<Figure> measure_library(Runtime& runtime, const std::shared_ptr<Device>& 
   return figure_of(kByLibrary, ms, 0, api->description());
 }
 
+// A way that not every machine has: its figure, or why there is none.
+Result<void> add_if_taken(Figures& figures, std::string_view way, Result<Figure> measured) {
+  if (measured) {
+    figures.push_back(*std::move(measured));
+    return {};
+  }
+  const ErrorCode code = measured.error().code;
+  if (code != ErrorCode::not_supported && code != ErrorCode::file_not_found)
+    return measured.error();
+  figures.push_back({.what = cat(kWhat, way), .missing = measured.error().what});
+  return {};
+}
+
 }  // namespace
 
 Result<Figures> bench_gemm(Runtime& runtime) {
@@ -99,15 +136,8 @@ Result<Figures> bench_gemm(Runtime& runtime) {
   for (const Way& way : kWays) {
     DIECAST_TRY(figures.emplace_back(), measure(runtime, device, way));
   }
-  auto by_library = measure_library(runtime, device);
-  if (by_library) {
-    figures.push_back(*std::move(by_library));
-  } else if (by_library.error().code == ErrorCode::not_supported ||
-             by_library.error().code == ErrorCode::file_not_found) {
-    figures.push_back({.what = cat(kWhat, kByLibrary), .missing = by_library.error().what});
-  } else {
-    return by_library.error();
-  }
+  DIECAST_CHECK(add_if_taken(figures, kUnpacked, measure_unpacked(runtime, device)));
+  DIECAST_CHECK(add_if_taken(figures, kByLibrary, measure_library(runtime, device)));
   return figures;
 }
 

@@ -1,6 +1,6 @@
 // Every prepared op of tensors and groups with operands that it takes, for the tests of what
-// running one costs: on a fake GPU with FP4 tensor cores, with a fake cuBLASLt. Those of sharded
-// weights take a rank's lists and are not among them (weights_on_fake_gpu.h).
+// running one costs: on a fake GPU with FP4 tensor cores (or wgmma), with a fake cuBLASLt. Those of
+// sharded weights take a rank's lists and are not among them (weights_on_fake_gpu.h).
 #pragma once
 
 #include <diecast/ops/group/describe_group.h>
@@ -40,12 +40,21 @@ class EveryPrepared : public GemmByCublasLt {
  private:
   template <class Prepared, class Call>
   void add(const std::string& name, const std::string& what,
-           const typename Prepared::Request& request, const Call& call) {
+           const typename Prepared::Request& request, const Call& call,
+           std::shared_ptr<Device> device = nullptr) {
+    if (device == nullptr) device = device_;
     const auto op =
-        std::make_shared<const Prepared>(Prepared::prepare(*runtime_, device_, request).value());
+        std::make_shared<const Prepared>(Prepared::prepare(*runtime_, device, request).value());
     runs_.emplace(std::pair(name, what), [op, call] { return call(*op); });
     made_by_default_.emplace(std::pair(std::string(Prepared::Request::kName), what),
                              [call] { return call(Prepared()); });
+  }
+  // The same GPU, were it of compute capability 9.0.
+  std::shared_ptr<Device> hopper() {
+    machine_.cuda->gpus[0].cc = 90;
+    auto device = machine_.cuda.device();
+    machine_.cuda->gpus[0].cc = 100;
+    return device;
   }
   float* floats() { return static_cast<float*>(at_256(256)); }
   Tensor tensor(DType dtype, std::int64_t rows, std::int64_t cols) {
@@ -186,6 +195,9 @@ class EveryPrepared : public GemmByCublasLt {
     own.path = "own";
     add<Own>("PreparedGemmNvfp4", "", Own::Request::of(a_, b_, out_, own, device_->properties()),
              [this, own](const auto& op) { return op.run(a_, b_, out_, own, {}); });
+    add<PreparedGemmUnpacked>(
+        "PreparedGemmUnpacked", "", PreparedGemmUnpacked::Request::of(a_, b_, out_, own),
+        [this, own](const auto& op) { return op.run(a_, b_, out_, own, {}); }, hopper());
     for (const DType type : {DType::bf16, DType::f16}) {  // the latter by a second pass
       const Tensor out = tensor(type, 8, 24);
       add<Library>("PreparedGemmCublaslt", type == DType::bf16 ? "direct" : "finished",

@@ -26,9 +26,9 @@ enum class PackedFormat : std::uint8_t { nvfp4, mxfp4 };
 constexpr auto words_of(PackedFormat) {
   return std::to_array<std::string_view>({"nvfp4", "mxfp4"});
 }
-enum class GemmPath : std::uint8_t { own, cublaslt, automatic };
+enum class GemmPath : std::uint8_t { own, cublaslt, automatic, unpacked };
 constexpr auto words_of(GemmPath) {
-  return std::to_array<std::string_view>({"own", "cublaslt", "auto"});
+  return std::to_array<std::string_view>({"own", "cublaslt", "auto", "unpacked"});
 }
 enum class TiledFirst : std::uint8_t { s128x4, s8x4, linear };
 constexpr auto words_of(TiledFirst) {

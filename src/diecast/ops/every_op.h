@@ -6,6 +6,7 @@
 #include <diecast/ops/fake/fp4_fake_quant.h>
 #include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/gemm/gemm_unpacked.h>
 #include <diecast/ops/layout/arrange_scales.h>
 #include <diecast/ops/layout/transpose_nvfp4.h>
 #include <diecast/ops/linear/combine_experts.h>
@@ -29,15 +30,17 @@ namespace diecast {
 using EveryOp =
     std::tuple<PreparedAmax, PreparedAmaxGrouped, PreparedArrangeScales, PreparedCombineExperts,
                PreparedComputeFp4Scales, PreparedDequantizeMx, PreparedDequantizeNvfp4,
-               PreparedFp4FakeQuantBlock, PreparedGemmCublaslt, PreparedGemmNvfp4, PreparedLinear,
-               PreparedLinearExperts, PreparedMasterCast, PreparedPackLinear, PreparedPostAllGather,
-               PreparedQuantizeMx, PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4,
-               PreparedQuantizeNvfp4Grouped, PreparedStaticFp4FakeQuant, PreparedTransposeCodes,
-               PreparedTransposeNvfp4, PreparedUnpackLinear>;
+               PreparedFp4FakeQuantBlock, PreparedGemmCublaslt, PreparedGemmNvfp4,
+               PreparedGemmUnpacked, PreparedLinear, PreparedLinearExperts, PreparedMasterCast,
+               PreparedPackLinear, PreparedPostAllGather, PreparedQuantizeMx,
+               PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4, PreparedQuantizeNvfp4Grouped,
+               PreparedStaticFp4FakeQuant, PreparedTransposeCodes, PreparedTransposeNvfp4,
+               PreparedUnpackLinear>;
 
 // Those of them that C and Python lack.
-using EveryOpOfCppAlone = std::tuple<PreparedAmaxGrouped, PreparedGemmCublaslt, PreparedMasterCast,
-                                     PreparedPostAllGather>;
+using EveryOpOfCppAlone =
+    std::tuple<PreparedAmaxGrouped, PreparedGemmCublaslt, PreparedGemmUnpacked, PreparedMasterCast,
+               PreparedPostAllGather>;
 
 // Calls `visit(std::type_identity<Prepared>{})` for each op of a list.
 template <class Ops = EveryOp, class Visit>

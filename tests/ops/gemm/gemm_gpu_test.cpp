@@ -67,6 +67,35 @@ Octets product(const std::shared_ptr<Device>& device, const GemmCase& one, GemmM
   return out.bytes();
 }
 
+// By path unpacked, or why it is not to be had.
+Result<Octets> unpacked_product(const std::shared_ptr<Device>& device, const GemmCase& one) {
+  const GemmInput a(*device, one.rows, one.depth, one.row_scaled, 1);
+  const GemmInput b(*device, one.cols, one.depth, one.row_scaled, 2);
+  variants::DeviceBuffer out(*device, static_cast<std::size_t>(one.rows * one.cols * 4));
+  const Tensor view{out.data_pointer(), DType::f32, Shape{one.rows, one.cols}, 0, nullptr};
+  GemmNvfp4Options options;
+  options.device = device;
+  options.path = "unpacked";
+  options.scratch_bytes = GemmUnpackedRequest::scratch_bytes(one.rows, one.cols, one.depth);
+  variants::DeviceBuffer scratch(*device, static_cast<std::size_t>(options.scratch_bytes));
+  options.scratch = scratch.data_pointer();
+  DIECAST_CHECK(gemm_nvfp4(*test_runtime(), a.view, b.view, view, options));
+  return out.bytes();
+}
+
+TEST(GemmNvfp4OnGpu, UnpackedGivesTheSameBits) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  for (const GemmCase& one : {GemmCase{130, 200, 8192, false}, GemmCase{257, 129, 4112, true},
+                              GemmCase{1, 300, 16384, true}, GemmCase{64, 64, 48, false},
+                              GemmCase{2304, 4100, 1024, false}}) {
+    const auto got = unpacked_product(*device, one);
+    if (!got && got.error().code == ErrorCode::not_supported) GTEST_SKIP() << got.error().message();
+    EXPECT_EQ(*got, product(*device, one, GemmMath::f16, GemmTile::large))
+        << one.rows << "x" << one.cols << "x" << one.depth;
+  }
+}
+
 TEST(GemmNvfp4OnGpu, EveryWayGivesTheHostsBits) {
   const auto device = test_runtime()->default_device();
   if (!device) GTEST_SKIP() << device.error().message();

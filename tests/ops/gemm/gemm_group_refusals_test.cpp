@@ -107,7 +107,7 @@ TEST_F(GemmGroupRefusals, PathsOfMatrices) {
   options_.path = "library";
   expect_grouped(
       "diecast: value_not_allowed: gemm_nvfp4: path = library\n"
-      "  fix: path = own, cublaslt or auto");
+      "  fix: path = own, unpacked, cublaslt or auto");
   options_.path = "auto";
   EXPECT_EQ(grouped(), "ok");
 }

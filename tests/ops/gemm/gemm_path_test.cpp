@@ -69,7 +69,7 @@ TEST_F(GemmPath, OfAProductThatWasPreparedForOurOwn) {
 
 TEST_F(GemmPath, OfAnotherName) {
   options_.path = "cublas";
-  expect("value_not_allowed", "path = cublas", "path = own, cublaslt or auto");
+  expect("value_not_allowed", "path = cublas", "path = own, unpacked, cublaslt or auto");
 }
 
 TEST_F(GemmPath, OnAGpuWithoutFp4TensorCores) {

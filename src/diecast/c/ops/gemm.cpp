@@ -4,6 +4,7 @@
 #include <diecast/c/ops/shapes.h>
 #include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/gemm/gemm_unpacked.h>
 #include <diecast/ops/layout/arrange_scales.h>
 
 #include <algorithm>
@@ -84,9 +85,17 @@ struct BoundGemmNvfp4 : line::gemm_nvfp4 {
     out.add("out", v.out.dtype, v.out.shape);
     if (v.options.path == "own") return {};
     if (t.out != nullptr) v.out.dtype = dtype_of(*t.out).value_or(v.out.dtype);
-    const auto request = GemmCublasltRequest::of(v.a, v.b, v.out, v.options);
-    out.add("scratch", DType::u8, Shape{request.scratch_bytes(v.out.rows(), v.out.cols())});
+    out.add("scratch", DType::u8, Shape{scratch_bytes(v)});
     return {};
+  }
+  // As many as the paths want that may be taken.
+  static std::int64_t scratch_bytes(const Views& v) {
+    const std::int64_t rows = v.out.rows(), cols = v.out.cols();
+    const auto library = GemmCublasltRequest::of(v.a, v.b, v.out, v.options);
+    const std::int64_t by_library = library.scratch_bytes(rows, cols);
+    const std::int64_t unpacked = GemmUnpackedRequest::scratch_bytes(rows, cols, v.a.cols());
+    if (v.options.path == "cublaslt") return by_library;
+    return v.options.path == "unpacked" ? unpacked : std::max(by_library, unpacked);
   }
   static Prepared::Request request(const Views& v, const DeviceProperties& device) {
     return Prepared::Request::of(v.a, v.b, v.out, v.options, device);

@@ -4,17 +4,9 @@
 #include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/gemm/gemm_nvfp4.h>
 #include <diecast/ops/gemm/gemm_operands.h>
+#include <diecast/ops/gemm/gemm_unpacked.h>
 
 namespace diecast {
-namespace {
-
-args::TensorOf<DType::e4m3> scales_argument(const GemmOperand& x) {
-  const bool linear = x.tensor.type.layout == ScaleLayout::linear;
-  return {x.side().scale, linear ? x.side().scale_stride : 0};
-}
-
-}  // namespace
-
 GemmNvfp4Request GemmNvfp4Request::of(const QuantizedTensor& a, const QuantizedTensor& b,
                                       const Tensor& out, const GemmNvfp4Options& options,
                                       const DeviceProperties& device) {
@@ -69,9 +61,11 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
   DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device().properties())));
-  if (options.path == "cublaslt") {
-    return Error{ErrorCode::not_supported, cat(kName, ": prepared for path own, not cublaslt"),
-                 "prepare a PreparedGemmCublaslt, or path = \"own\""};
+  if (options.path == "cublaslt" || options.path == "unpacked") {
+    const std::string_view other = options.path == "cublaslt" ? "Cublaslt" : "Unpacked";
+    return Error{ErrorCode::not_supported,
+                 cat(kName, ": prepared for path own, not ", options.path),
+                 cat("prepare a PreparedGemm", other, ", or path = \"own\"")};
   }
   if (out.rows() * out.cols() == 0) return {};
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
@@ -121,10 +115,28 @@ Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const Quanti
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   DIECAST_TRY(const bool made, gemm_by_cublaslt(runtime, device, a, b, out, options, stream));
   if (made) return {};
+  DIECAST_TRY(const bool unpacked, is_gemm_unpacked(*device, a, b, out, options));
+  if (unpacked) {
+    const auto asked = GemmUnpackedRequest::of(a, b, out, options);
+    DIECAST_TRY(const auto by_wgmma,
+                prepared_once<PreparedGemmUnpacked>(runtime, device, asked, stream));
+    return by_wgmma->run(a, b, out, options, stream);
+  }
   const auto request = GemmNvfp4Request::of(a, b, out, options, device->properties());
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));
   return prepared->run(a, b, out, options, stream);
+}
+
+Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
+                                         const QuantizedTensor& b, const Tensor& out,
+                                         const GemmNvfp4Options& options) {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_TRY(const bool library, is_gemm_by_cublaslt(runtime, device, a, b, out, options));
+  if (library) return std::string_view("cublaslt");
+  DIECAST_TRY(const bool unpacked, is_gemm_unpacked(*device, a, b, out, options));
+  return std::string_view(unpacked ? "unpacked" : "own");
 }
 
 Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const QuantizedGroup& b,

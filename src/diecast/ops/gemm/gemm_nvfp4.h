@@ -29,16 +29,20 @@ struct GemmNvfp4Options {
   std::string_view layout = "TN";
   // Whose code makes the product.
   //   own       the kernels of here: the same bits on every GPU and on the host
+  //   unpacked  the bits of own, on GPUs of compute capability 9.0: both operands are unpacked into
+  //             scratch, and wgmma multiplies them there, which is faster for large products; not
+  //             groups
   //   cublaslt  NVIDIA's library, opened at run time, on GPUs with FP4 tensor cores: sums in an
   //             order of its own, which may change with its version and the GPU; scales, bias, cast
   //             and accumulation as own. Operands with s128x4 scales, K in 32s, N in 8s; not
   //             groups.
-  //   auto      cublaslt for what it takes, else own: by GPU, library, operands, scratch and what
-  //             the library's heuristics have, so that bits may differ between machines
+  //   auto      cublaslt for what it takes, else unpacked where that is faster, else own: by GPU,
+  //             library, operands, scratch and what the library's heuristics have, so that bits may
+  //             differ between machines
   // On no GPU was cublaslt run here: its arguments are tested through a fake library.
   std::string_view path = "own";
-  // Device memory for cublaslt, of one stream, from a multiple of 256 bytes on; as many bytes as
-  // GemmCublasltRequest::scratch_bytes() says.
+  // Device memory of one stream, from a multiple of 256 bytes on; as many bytes as scratch_bytes()
+  // of GemmUnpackedRequest or GemmCublasltRequest says.
   void* scratch = nullptr;
   std::int64_t scratch_bytes = 0;
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
@@ -64,13 +68,14 @@ constexpr auto words_of(GemmColumns) {
 // bias, amax counts), missing_buffer (a side, an amax), not_supported (another format, two scale
 // layouts, bias or row scales with gradient, a row-scaled `a` read columnwise, rows of out apart or
 // counted on the device, K or a scale stride above 2^24), those of preparing, and those of
-// PreparedGemmCublaslt where path is cublaslt.
+// PreparedGemmUnpacked and PreparedGemmCublaslt where path is theirs.
 Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const QuantizedTensor& b,
                         const Tensor& out, const GemmNvfp4Options& options = {},
                         Stream stream = {});
 
-// Which of "own" and "cublaslt" a call with these operands takes; PreparedGemmCublaslt::check says
-// why it is not cublaslt. Nothing is enqueued. Errors: as gemm_nvfp4.
+// Which of "own", "unpacked" and "cublaslt" a call with these operands takes; check() of
+// PreparedGemmUnpacked and PreparedGemmCublaslt says why it is not theirs. Nothing is enqueued.
+// Errors: as gemm_nvfp4.
 Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
                                          const QuantizedTensor& b, const Tensor& out,
                                          const GemmNvfp4Options& options);
@@ -123,7 +128,7 @@ struct GemmNvfp4Request {
   KernelWanted kernel(const DeviceProperties& device) const;
 };
 
-// Path own; PreparedGemmCublaslt is the other.
+// Path own; PreparedGemmUnpacked and PreparedGemmCublaslt are the others.
 class PreparedGemmNvfp4 : public OneKernel<PreparedGemmNvfp4, GemmNvfp4Request> {
  public:
   // Errors: as gemm_nvfp4(); misaligned where codes break `aligned`; not_supported for path

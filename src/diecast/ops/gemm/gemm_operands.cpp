@@ -15,9 +15,9 @@ Result<void> check_letters(std::string_view layout) {
 }
 
 Result<void> check_path(std::string_view path) {
-  if (path == "own" || path == "cublaslt" || path == "auto") return {};
+  if (path == "own" || path == "unpacked" || path == "cublaslt" || path == "auto") return {};
   return Error{ErrorCode::value_not_allowed, cat(kGemm, ": path = ", path),
-               "path = own, cublaslt or auto"};
+               "path = own, unpacked, cublaslt or auto"};
 }
 
 Result<void> check_operand(const GemmOperand& x) {
@@ -222,6 +222,11 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout) {
   return {"b", b, layout.starts_with('N')};
 }
 
+args::TensorOf<DType::e4m3> scales_argument(const GemmOperand& x) {
+  const bool linear = x.tensor.type.layout == ScaleLayout::linear;
+  return {x.side().scale, linear ? x.side().scale_stride : 0};
+}
+
 float gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
   return 1.0f / static_cast<float>(36 * a.type.e4m3_bound * b.type.e4m3_bound);
 }
@@ -245,8 +250,8 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
                         const GemmNvfp4Options& options) {
   DIECAST_CHECK(check_letters(options.layout));
   DIECAST_CHECK(check_path(options.path));
-  if (options.path == "cublaslt") {
-    return Error{ErrorCode::not_supported, cat(kGemm, ": path = cublaslt for groups"),
+  if (options.path == "cublaslt" || options.path == "unpacked") {
+    return Error{ErrorCode::not_supported, cat(kGemm, ": path = ", options.path, " for groups"),
                  "path = own or auto: members may have rows that the device alone knows, or "
                  "gemm_nvfp4 of each member"};
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/gemm/gemm_nvfp4.h>
 
 namespace diecast {
@@ -25,6 +26,9 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout);
 // member, where the host can tell.
 bool is_aligned(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout);
 bool is_aligned(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout);
+
+// The operand's scales, as kernels of products take them.
+args::TensorOf<DType::e4m3> scales_argument(const GemmOperand& x);
 
 // The numbers of the bias, or null.
 inline const void* bias_data(const GemmNvfp4Options& options) {

@@ -234,7 +234,7 @@ Result<const PreparedGemmCublaslt*> prepared_unless_own(
     Runtime& runtime, const std::shared_ptr<Device>& device, const QuantizedTensor& a,
     const QuantizedTensor& b, const Tensor& out, const GemmNvfp4Options& options, Stream stream) {
   const PreparedGemmCublaslt* none = nullptr;
-  if (options.path == "own") return none;
+  if (options.path != "cublaslt" && options.path != "auto") return none;
   const auto taken = PreparedGemmCublaslt::check(*device, a, b, out, options);
   if (!taken && options.path == "auto") return none;
   DIECAST_CHECK(taken);
@@ -260,15 +260,12 @@ Result<bool> gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& d
   return had_algorithm(prepared->run(a, b, out, options, stream), options);
 }
 
-Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
-                                         const QuantizedTensor& b, const Tensor& out,
-                                         const GemmNvfp4Options& options) {
-  DIECAST_CHECK(check_gemm(a, b, out, options));
-  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+Result<bool> is_gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                 const QuantizedTensor& a, const QuantizedTensor& b,
+                                 const Tensor& out, const GemmNvfp4Options& options) {
   DIECAST_TRY(const auto* prepared, prepared_unless_own(runtime, device, a, b, out, options, {}));
-  if (prepared == nullptr) return std::string_view("own");
-  DIECAST_TRY(const bool taken, had_algorithm(prepared->check_run(a, b, out, options), options));
-  return std::string_view(taken ? "cublaslt" : "own");
+  if (prepared == nullptr) return false;
+  return had_algorithm(prepared->check_run(a, b, out, options), options);
 }
 
 }  // namespace diecast

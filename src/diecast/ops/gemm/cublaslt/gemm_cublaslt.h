@@ -94,5 +94,9 @@ class PreparedGemmCublaslt {
 Result<bool> gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& device,
                               const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                               const GemmNvfp4Options& options, Stream stream);
+// Whether it would be; nothing is enqueued.
+Result<bool> is_gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                 const QuantizedTensor& a, const QuantizedTensor& b,
+                                 const Tensor& out, const GemmNvfp4Options& options);
 
 }  // namespace diecast
