@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <random>
 
 #include "bench/bench.h"
@@ -21,15 +22,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRepeats = 5;
-constexpr double kOfCopy = 0.8;                        // the share of reading and writing alone
-constexpr std::uint64_t kLarge = 4096, kSmall = 32;    // rows and columns
-constexpr std::uint64_t kLayers = 4, kExperts = 4096;  // 4 weights of a layer, 2 of an expert
+constexpr double kOfCopy = 0.8;                      // the share of reading and writing alone
+constexpr std::uint64_t kLarge = 4096, kSmall = 32;  // rows and columns
+// 4 weights of 16 MiB each. A GPU takes more layers: of few its start is a good part of the time.
+constexpr std::uint64_t kLayersOnHost = 4, kLayersOnGpu = 16;
+constexpr std::uint64_t kExperts = 4096;  // 2 weights each
 
 std::string memory_folder() { return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ""; }
 
-std::vector<TensorInfo> large_tensors() {
+std::vector<TensorInfo> large_tensors(std::uint64_t layers) {
   std::vector<TensorInfo> out;
-  for (std::uint64_t layer = 0; layer < kLayers; ++layer) {
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
     for (const char* name : {"self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}) {
       TensorInfo& tensor = out.emplace_back();
       tensor.name = cat("model.layers.", layer, ".", name, ".weight");
@@ -117,12 +120,12 @@ Result<double> copied(const Checkpoint& input, const std::string& output, std::s
 }
 
 Result<Figures> measured(Runtime& runtime, const std::shared_ptr<Device>& device,
-                         const std::string& folder, double bound) {
+                         const std::string& folder, std::uint64_t layers, double bound) {
   const std::string in = folder + "/in.safetensors", out = folder + "/out.safetensors";
   const std::size_t jobs = default_jobs(*device);
   const std::string on = device->targets().front().name();
   Figures figures;
-  DIECAST_CHECK(write_checkpoint(in, large_tensors()));
+  DIECAST_CHECK(write_checkpoint(in, large_tensors(layers)));
   DIECAST_TRY(const Checkpoint large, Checkpoint::open(in));
   const double megabytes = static_cast<double>(large.header().file_bytes) / 1e6;
   DIECAST_TRY(const double alone, copied(large, out, jobs));
@@ -133,7 +136,7 @@ Result<Figures> measured(Runtime& runtime, const std::shared_ptr<Device>& device
   DIECAST_TRY(const double all, converted(runtime, device, large, out, jobs));
   figures.push_back({cat("quantize a checkpoint on ", on, ", ", jobs, " jobs"), megabytes / all,
                      "MB/s", std::min(bound, kOfCopy * megabytes / alone), true,
-                     "bf16 from and to memory, sync apart"});
+                     cat(std::llround(megabytes), " MB of bf16 from and to memory, sync apart")});
   DIECAST_CHECK(write_checkpoint(in, small_tensors()));
   DIECAST_TRY(const Checkpoint small, Checkpoint::open(in));
   DIECAST_TRY(const double many, converted(runtime, device, small, out, jobs));
@@ -150,11 +153,11 @@ Result<Figures> bench_checkpoint(Runtime& runtime) {
   DIECAST_TRY(const auto host, open_host_device());
   const bool vectors = host->targets().front().host_level >= 3;
   const double cores = std::min(2.0, static_cast<double>(host->properties().sm_count));
-  DIECAST_TRY(Figures figures,
-              measured(runtime, host, root.path(), vectors ? 500 * cores : 250 * cores));
+  DIECAST_TRY(Figures figures, measured(runtime, host, root.path(), kLayersOnHost,
+                                        vectors ? 500 * cores : 250 * cores));
   const auto gpu = runtime.default_device();
   if (!gpu || (*gpu)->properties().cc == 0) return figures;
-  DIECAST_TRY(const Figures more, measured(runtime, *gpu, root.path(), 4000));
+  DIECAST_TRY(const Figures more, measured(runtime, *gpu, root.path(), kLayersOnGpu, 4000));
   figures.insert(figures.end(), more.begin(), more.end());
   return figures;
 }
