@@ -1,4 +1,4 @@
-// sin and cos, of any float; see math.h. Errors at most: sin 1.7 ulp, cos 1.7.
+// sin and cos, of any float; see math.h. Errors at most: sin 1.58 ulp, cos 1.58.
 #pragma once
 
 #include <diecast/device/math/exp.h>

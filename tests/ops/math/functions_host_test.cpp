@@ -37,7 +37,11 @@ INSTANTIATE_TEST_SUITE_P(Functions, MathOnHostOfFloats, every_function(), functi
 // The check of all 2^32 floats found these to be the worst.
 TEST_F(MathOnHost, IsWithinItsBoundsWhereItIsWorst) {
   Functions on(device_, DType::f32);
-  const float worst[] = {-5.8491225f, -126.4965f, 2861.9072f, 1.4127018f};  // exp exp2 log log2
+  const float worst[] = {
+      -5.8491225f,   -126.4965f,    2861.9072f,    1.4127018f,      // exp exp2 log log2
+      3.4028235e38f, 3.3929591e38f, -2.794678e26f, -1946879232.0f,  // sqrt rsqrt sin cos
+      -0.062357374f, -4.157294f,    -5.9388933f,                    // tanh sigmoid silu
+      -0.33384633f,  -2.977891f};                                   // gelu gelu_tanh
   for (std::size_t function = 0; function < std::size(worst); ++function) {
     const auto bits = std::bit_cast<std::uint32_t>(worst[function]);
     const Worst found = on.worst_error(function, {bits, 0, 1}, {0});

@@ -102,15 +102,9 @@ std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& de
   // Ids come from small batches, in which an expert has few rows.
   if (device.cc == 0 || form == RoutingForm::indexed) return {serve(kAnyRows, kName, 8)};
   if (device.cc != 90) return {serve(kAnyRows, kName, 32)};
-  // Experts have more and fewer rows than their average: most of them should fit in a tile.
-  std::vector<LinearKernel> out = {serve(7, kName, 32), serve(48, kMany, 64)};
-  if (split > 1) {  // sums of parts take as many registers as sums of twice the rows
-    out.push_back(serve(kAnyRows, kMany, 128));
-  } else {
-    out.push_back(serve(512, kMany, 192));
-    out.push_back(serve(kAnyRows, kMany, 256));
-  }
-  return out;
+  // Experts have more and fewer rows than their average: most of them should fit in a tile. Sums of
+  // parts take as many registers as sums of twice the rows.
+  return {serve(7, kName, 32), serve(48, kMany, 64), serve(kAnyRows, kMany, split > 1 ? 128 : 256)};
 }
 
 std::vector<KernelWanted> LinearExpertsRequest::kernels(const DeviceProperties& device) const {
