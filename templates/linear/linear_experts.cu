@@ -2,15 +2,8 @@
 // `linear` makes of the row with that weight. Row r of out is of row r / fan_out of x. Rows of no expert are not written,
 // and of x nothing is read for them. FORM says how rows belong to experts (expert_rows.h).
 /* diecast
-use      <diecast/device/linear/expert_result.h>
+use      <diecast/device/linear/expert_ids.h>
 tune     int   M_TILE {8, 32} = 8                        // rows of x that a thread block takes at a time
-size     global_experts                                  // that ids count, where they are mapped
-arg      expert_map in i32   [global_experts]  optional  // the expert of this weight for each of all, or none, as -1
-arg      unexpected inout u32  [1]  optional             // to which the ids are added that are neither of an expert nor -1
-arg      global_experts
-require  FORM == indexed || !HAS_EXPERT_MAP              // ids are mapped, and nothing else
-require  FORM == indexed || !HAS_UNEXPECTED              // ids are counted, and nothing else
-sample   global_experts {9}
 launch   grid(ceil_div(GATED ? 2 * cols : cols, 64), FORM == indexed ? min(rows, experts) : experts) block(128) resident(4)
 exchange warp                                            // a warp finds the rows of its expert
 */

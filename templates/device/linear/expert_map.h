@@ -20,6 +20,12 @@ struct ExpertMap {
     if constexpr (Mapped) return id >= 0 && id < experts ? local[id] : -1;
     return id;
   }
+  // Whether an id names this expert, which is one or what expert() gave.
+  template <class Id>
+  DIECAST_DEVICE bool names(Id id, i64 of) const {
+    if constexpr (Mapped) return id >= 0 && id < experts && local[id] == static_cast<i32>(of);
+    return id == static_cast<Id>(of);
+  }
   DIECAST_DEVICE bool is_unexpected(i64 id) const { return id < -1 || id >= experts; }
 };
 

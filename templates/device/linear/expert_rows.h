@@ -51,9 +51,8 @@ class ExpertRows {
   DIECAST_DEVICE static i64 expert_at(const Id* routing, const ExpertMap<Mapped>& map, i64 index, i64 experts, i64 rows) {
     if (Form != FORM_indexed || rows >= experts) return index;
     const i64 expert = map.expert(routing[index]);
-    for (i64 first = 0; first < index; first += 32) {
-      const i64 before = first + threadIdx.x % 32;
-      if (__any_sync(~0u, before < index && map.expert(routing[before]) == expert)) return -1;
+    for (i64 first = 0; first < index; first += 32 * kIds) {
+      if (__any_sync(~0u, ids_of(expert, routing, map, first, index) != 0)) return -1;
     }
     return expert;
   }
@@ -75,25 +74,43 @@ class ExpertRows {
   }
 
  private:
-  // 32 ids at a time; `of_expert_` has those of the last 32, from first_ - 32 on, that are still to be taken.
+  static constexpr int kIds = 8;  // that a lane looks at together: they wait for memory once
+
+  // Which of the lane's ids name an expert, of those from `first` up to `end`, by their bits. What is behind them is -1.
+  DIECAST_DEVICE static u32 ids_of(i64 expert, const Id* routing, const ExpertMap<Mapped>& map, i64 first, i64 end) {
+    const i64 of_lane = first + threadIdx.x % 32 * kIds;
+    const auto left = static_cast<i32>(min(end - of_lane, i64{kIds}));
+    Id ids[kIds];
+    DIECAST_UNROLL
+    for (int i = 0; i < kIds; ++i) ids[i] = i < left ? routing[of_lane + i] : Id{-1};
+    u32 found = 0;
+    DIECAST_UNROLL
+    for (int i = 0; i < kIds; ++i) found |= map.names(ids[i], expert) ? 1u << i : 0u;
+    return found;
+  }
+
+  // `found_` has those of the last ids, from first_ - 32 * kIds on, that are still to be taken.
   DIECAST_DEVICE void find() {
     const u32 lane = threadIdx.x % 32;
     for (count_ = 0; count_ < Tile;) {
-      if (of_expert_ == 0) {
+      const u32 lanes = __ballot_sync(~0u, found_ != 0);
+      if (lanes == 0) {
         if (first_ >= end_) return;
-        const bool is = first_ + lane < end_ && map_.expert(routing_[first_ + lane]) == expert_;
-        of_expert_ = __ballot_sync(~0u, is), first_ += 32;
+        found_ = ids_of(expert_, routing_, map_, first_, end_), first_ += 32 * kIds;
         continue;
       }
-      if (lane == static_cast<u32>(count_)) mine_ = first_ - 32 + __ffs(static_cast<int>(of_expert_)) - 1;
-      of_expert_ &= of_expert_ - 1, ++count_;
+      const int owner = __ffs(static_cast<int>(lanes)) - 1;
+      const u32 found = __shfl_sync(~0u, found_, owner);
+      if (lane == static_cast<u32>(count_)) mine_ = first_ - (32 - owner) * kIds + __ffs(static_cast<int>(found)) - 1;
+      if (lane == static_cast<u32>(owner)) found_ &= found_ - 1;
+      ++count_;
     }
   }
 
   const Id* routing_;
   ExpertMap<Mapped> map_;
   i64 expert_, first_ = 0, end_ = 0, mine_ = 0;
-  u32 of_expert_ = 0;
+  u32 found_ = 0;
   i32 count_ = 0;
 };
 

@@ -110,6 +110,9 @@ TEST_F(LinearExpertsOnGpu, ARowHasTheSameBitsAmongFewRowsOfItsExpert) {
   }
   expect_rows(RoutingForm::contiguous, {0, 9, 9, 10, 10, 33}, by_offset);
   expect_rows(RoutingForm::masked, {0, 2, 4, 6, 8}, by_count);
+  expect_rows(RoutingForm::indexed, {4, 0, -1, 4}, {4, 0, -1, 4});
+  expect_rows(RoutingForm::indexed, {1, 4, 1, -1, 4, 4, 9, 1, 1, 0},
+              {1, 4, 1, -1, 4, 4, -1, 1, 1, 0});
 }
 
 }  // namespace

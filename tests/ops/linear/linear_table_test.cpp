@@ -44,18 +44,15 @@ TEST(LinearTable, IsOfKernelsThatThereAreOnEveryTarget) {
 }
 
 // Rows that lie together are of tensor cores of a warpgroup as soon as experts have some.
-TEST(LinearTable, OnHopperHasAKernelForManyRowsOfAnExpert) {
+TEST(LinearTable, OnHopperHasKernelsForFewAndForManyRowsOfAnExpert) {
   DeviceProperties hopper;
   hopper.cc = 90;
-  EXPECT_EQ(LinearExpertsRequest{}.table(hopper).size(), 1u);
-  for (const RoutingForm form : {RoutingForm::contiguous, RoutingForm::masked}) {
-    const auto table = LinearExpertsRequest{.form = form}.table(hopper);
-    EXPECT_EQ(table.front().wanted.name, "linear_experts");
-    EXPECT_EQ(table.front().most_rows, 7);
-    ASSERT_GE(table.size(), 3u);
-    for (std::size_t i = 1; i < table.size(); ++i) {
-      EXPECT_EQ(table[i].wanted.name, "linear_experts_wgmma");
-      EXPECT_TRUE(table[i].mapped());
+  for (const RoutingForm form :
+       {RoutingForm::indexed, RoutingForm::contiguous, RoutingForm::masked}) {
+    for (const LinearKernel& one : LinearExpertsRequest{.form = form}.table(hopper)) {
+      const bool many = form != RoutingForm::indexed && one.most_rows >= 8;
+      EXPECT_EQ(one.wanted.name, many ? "linear_experts_wgmma" : "linear_experts_few");
+      EXPECT_EQ(one.mapped(), many);
     }
   }
 }

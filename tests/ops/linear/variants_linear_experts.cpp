@@ -1,6 +1,6 @@
-// The runners of linear_experts.cu and linear_experts_wgmma.cu: rows of each expert against the
-// dense reference with its weight, every other row of out untouched, every row of x that belongs to
-// none poisoned with NaN.
+// The runners of linear_experts.cu, linear_experts_few.cu and linear_experts_wgmma.cu: rows of each
+// expert against the dense reference with its weight, every other row of out untouched, every row
+// of x that belongs to none poisoned with NaN.
 #include <algorithm>
 
 #include "ops/linear/linear_case.h"
@@ -163,6 +163,7 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
 }
 
 const RunnerFor<args::LinearExperts> experts_runner{experts_difference<false>};
+const RunnerFor<args::LinearExpertsFew> experts_few_runner{experts_difference<false>};
 const RunnerFor<args::LinearExpertsWgmma> experts_wgmma_runner{experts_difference<true>};
 
 }  // namespace

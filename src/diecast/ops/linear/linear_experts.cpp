@@ -95,16 +95,26 @@ LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinea
 
 std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& device) const {
   constexpr std::int64_t kAnyRows = LinearKernel::kAnyRows;
-  constexpr std::string_view kMany = "linear_experts_wgmma";
-  const auto serve = [&](std::int64_t most_rows, std::string_view name, std::int64_t m_tile) {
-    return LinearKernel::of(most_rows, name, *this, {{"M_TILE", m_tile}});
+  constexpr std::string_view kFew = "linear_experts_few", kMany = "linear_experts_wgmma";
+  const auto serve = [&](std::int64_t most_rows, std::string_view name,
+                         const LinearKernel::Tunes& tunes) {
+    return LinearKernel::of(most_rows, name, *this, tunes);
   };
   // Ids come from small batches, in which an expert has few rows.
-  if (device.cc == 0 || form == RoutingForm::indexed) return {serve(kAnyRows, kName, 8)};
-  if (device.cc != 90) return {serve(kAnyRows, kName, 32)};
-  // Experts have more and fewer rows than their average: most of them should fit in a tile. Sums of
-  // parts take as many registers as sums of twice the rows.
-  return {serve(7, kName, 32), serve(48, kMany, 64), serve(kAnyRows, kMany, split > 1 ? 128 : 256)};
+  const bool by_id = form == RoutingForm::indexed;
+  if (device.cc == 0) return {serve(kAnyRows, kName, {{"M_TILE", 8}})};
+  if (device.cc != 90) return {serve(kAnyRows, kName, {{"M_TILE", by_id ? 8 : 32}})};
+  // Experts have more and fewer rows than their average: most of them should fit in a tile.
+  std::vector<LinearKernel> out = {serve(6, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
+                                   serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 2}})};
+  if (by_id) {
+    out.push_back(serve(kAnyRows, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}));
+    return out;
+  }
+  out.push_back(serve(48, kMany, {{"M_TILE", 64}}));
+  // Sums of parts take as many registers as sums of twice the rows.
+  out.push_back(serve(kAnyRows, kMany, {{"M_TILE", split > 1 ? 128 : 256}}));
+  return out;
 }
 
 std::vector<KernelWanted> LinearExpertsRequest::kernels(const DeviceProperties& device) const {

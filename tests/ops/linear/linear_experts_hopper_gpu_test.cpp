@@ -1,6 +1,6 @@
-// linear_experts_wgmma has the bits of linear_experts, whatever its tile and whatever offsets or
-// counts say: experts with no row, one, some more than a tile has columns or rows, several tiles a
-// thread block; numbers that no routing should have.
+// The kernels for experts on Hopper have the bits of linear_experts, whatever their tiles and
+// whatever ids, offsets or counts say: experts with no row, one, some more than a tile has columns
+// or rows, several tiles a thread block; numbers that no routing should have.
 #include <diecast/diecast.h>
 #include <diecast/kernel_arguments.h>
 #include <diecast/launch/tensor_map.h>
@@ -27,6 +27,7 @@ using Routing = std::vector<std::int32_t>;
 // More experts than a warp looks at together; weights whose last 128 rows are not whole.
 constexpr std::int64_t kExperts = 37, kRowsOfEach = 80, kRows = kExperts * kRowsOfEach;
 constexpr std::int64_t kCols = 456, kDepth = 64 * 9 + 32, kStride = kDepth + 8;
+constexpr std::int64_t kFanOut = 3;  // by id
 constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
 
@@ -57,7 +58,18 @@ Routing counts() {
   return out;
 }
 
-class LinearExpertsWgmma : public ::testing::Test {
+// A third of them of one expert; some are of none.
+Routing ids(std::int64_t count) {
+  std::mt19937_64 random(43);
+  Routing out = {34};
+  for (std::int64_t i = 1; i < count; ++i)
+    out.push_back(static_cast<std::int32_t>(random() % 3 == 0 ? 36 : random() % 42) - 2);
+  return out;
+}
+
+bool by_id(const Specialization& s) { return variants::word_of(s, "FORM") == "indexed"; }
+
+class ExpertsOnHopper : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto device = runtime_->default_device();
@@ -80,7 +92,7 @@ class LinearExpertsWgmma : public ::testing::Test {
     factors_.emplace(*device_, factors.data(), 4 * factors.size());
   }
 
-  // out, as the kernel of this name makes it. x: kRows rows.
+  // out, as the kernel of this name makes it. x: kRows rows, by id each of three rows of out.
   std::vector<std::uint8_t> out(const std::string& name, const Bindings& bindings,
                                 const Routing& routing, const DeviceBuffer& x) {
     const DeviceBuffer of(*device_, routing.data(), 4 * routing.size());
@@ -94,46 +106,48 @@ class LinearExpertsWgmma : public ::testing::Test {
         .routing = {DType::i32, of.data_pointer()},
         .bias = {DType::bf16, variants::flag(one, "HAS_BIAS") ? bias_->data_pointer() : nullptr},
         .out = {DType::bf16, out.data_pointer()},
-        .rows = kRows,
+        .rows = by_id(one) ? static_cast<std::int64_t>(routing.size()) : kRows,
         .cols = kCols,
         .depth = kDepth,
         .experts = kExperts,
-        .fan_out = 1,
+        .fan_out = by_id(one) ? kFanOut : 1,
         .expert_map = nullptr,
         .unexpected = nullptr,
         .global_experts = 0};
     const auto map =
         map_boxes(*device_, {DType::bf16, x.data_pointer(), kRows, kDepth, kStride}).value();
-    if (name == "linear_experts")
-      kernel->launch(plain.in_order(), {}).value();
-    else
+    if (name == "linear_experts_wgmma")
       kernel->launch(with_map(plain, map).in_order(), {}).value();
+    else
+      kernel->launch(plain.in_order(), {}).value();
     EXPECT_TRUE(out.guards_are_whole());
     return out.bytes();
   }
-  // Rows of x that nobody has are NaN, found by what the other kernel leaves alone.
-  void expect_same(const Bindings& layer, const std::vector<int>& m_tiles, const Routing& routing) {
-    Bindings bindings = layer;
-    bindings.set("IN", "bf16").set("OUT", "bf16");
-    auto plain = Bindings(bindings).set("M_TILE", 32);
-    plain.set("HAS_EXPERT_MAP", false).set("HAS_UNEXPECTED", false);
+  // Rows of x that nobody has are NaN, found by what linear_experts leaves alone. tunes: of the
+  // kernel of this name.
+  void expect_same(const std::string& name, const Bindings& layer,
+                   const std::vector<LinearKernel::Tunes>& tunes, const Routing& routing) {
+    Bindings ids = Bindings(layer).set("IN", "bf16").set("OUT", "bf16"), bindings = ids;
+    ids.set("HAS_EXPERT_MAP", false).set("HAS_UNEXPECTED", false);
+    if (name == "linear_experts_few") bindings = ids;
     const DeviceBuffer whole(*device_, x_.data(), x_.size());
-    const auto first = out("linear_experts", plain, routing, whole);
+    const auto first = out("linear_experts", Bindings(ids).set("M_TILE", 32), routing, whole);
+    const std::int64_t fan_out = layer.find("FORM")->word == "indexed" ? kFanOut : 1;
     std::vector<std::uint8_t> poisoned = x_;
     std::int64_t owned = 0;
-    for (std::int64_t row = 0; row < kRows; ++row) {
-      const auto at = first.begin() + row * kCols * 2;
-      const bool is =
-          std::any_of(at, at + kCols * 2, [](auto byte) { return byte != DeviceBuffer::kPoison; });
+    for (std::int64_t row = 0; row < kRows / fan_out; ++row) {
+      const auto at = first.begin() + row * fan_out * kCols * 2, end = at + fan_out * kCols * 2;
+      const bool is = std::any_of(at, end, [](auto byte) { return byte != DeviceBuffer::kPoison; });
       if (!is) std::fill_n(poisoned.begin() + row * kStride * 2, kStride * 2, std::uint8_t{0xFF});
       owned += is ? 1 : 0;
     }
     EXPECT_GT(owned, 0);
     const DeviceBuffer x(*device_, poisoned.data(), poisoned.size());
-    for (const int m_tile : m_tiles)
-      EXPECT_EQ(out("linear_experts_wgmma", Bindings(bindings).set("M_TILE", m_tile), routing, x),
-                first)
-          << "M_TILE " << m_tile;
+    for (const LinearKernel::Tunes& one : tunes) {
+      Bindings tuned = bindings;
+      for (const auto& [tune, value] : one) tuned.set(tune, value);
+      EXPECT_EQ(out(name, tuned, routing, x), first) << name << ", M_TILE " << one.front().second;
+    }
   }
 
   const std::shared_ptr<Runtime> runtime_ = test_runtime();
@@ -146,25 +160,67 @@ Bindings plain_layer(std::string_view form, int split) {
   return Bindings().set("FORM", form).set("SPLIT", split).set("HAS_BIAS", false);
 }
 
+class LinearExpertsWgmma : public ExpertsOnHopper {
+ protected:
+  void expect(const Bindings& layer, const std::vector<int>& m_tiles, const Routing& routing) {
+    std::vector<LinearKernel::Tunes> tunes;
+    for (const int m_tile : m_tiles) tunes.push_back({{"M_TILE", m_tile}});
+    expect_same("linear_experts_wgmma", layer, tunes, routing);
+  }
+};
+
 TEST_F(LinearExpertsWgmma, HasTheBitsOfLinearExpertsWhateverItsTile) {
-  expect_same(plain_layer("contiguous", 1), {64, 128, 192, 256}, offsets());
-  expect_same(plain_layer("contiguous", 2), {64, 128}, offsets());
+  expect(plain_layer("contiguous", 1), {64, 128, 192, 256}, offsets());
+  expect(plain_layer("contiguous", 2), {64, 128}, offsets());
 }
 
 TEST_F(LinearExpertsWgmma, TakesAllRowsOfOneExpert) {
-  expect_same(plain_layer("contiguous", 1), {64, 256}, offsets_of_one());
+  expect(plain_layer("contiguous", 1), {64, 256}, offsets_of_one());
 }
 
 TEST_F(LinearExpertsWgmma, TouchesNoRowThatOffsetsOrCountsNameByMistake) {
-  expect_same(plain_layer("contiguous", 1), {128, 256}, bad_offsets());
-  expect_same(plain_layer("masked", 1), {64, 256}, counts());
+  expect(plain_layer("contiguous", 1), {128, 256}, bad_offsets());
+  expect(plain_layer("masked", 1), {64, 256}, counts());
 }
 
 TEST_F(LinearExpertsWgmma, HasTheBiasAndTheFactorsOfTheExpert) {
   for (const char* activation : {"relu2", "silu_and_mul", "swiglu_oai"})
-    expect_same(plain_layer("contiguous", 1).set("ACTIVATION", activation).set("HAS_BIAS", true),
-                {256}, offsets());
-  expect_same(plain_layer("masked", 4).set("ACTIVATION", "silu_and_mul"), {128}, counts());
+    expect(plain_layer("contiguous", 1).set("ACTIVATION", activation).set("HAS_BIAS", true), {256},
+           offsets());
+  expect(plain_layer("masked", 4).set("ACTIVATION", "silu_and_mul"), {128}, counts());
+}
+
+class LinearExpertsFew : public ExpertsOnHopper {
+ protected:
+  void expect(const Bindings& layer, const Routing& routing) {
+    expect_same("linear_experts_few", layer,
+                {{{"M_TILE", 8}, {"STAGES", 2}},
+                 {{"M_TILE", 16}, {"N_TILE", 128}, {"STAGES", 3}},
+                 {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}, {"WARP_ROWS", 32}}},
+                routing);
+  }
+};
+
+TEST_F(LinearExpertsFew, HasTheBitsOfLinearExpertsByIdWhateverItsTile) {
+  for (const int split : {1, 2, 8})
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{9}, kExperts - 1, kRows})
+      expect(plain_layer("indexed", split), ids(count));
+}
+
+TEST_F(LinearExpertsFew, TakesRowsByOffsetsAndCounts) {
+  expect(plain_layer("contiguous", 2), offsets());
+  expect(plain_layer("contiguous", 2), offsets_of_one());
+  expect(plain_layer("masked", 1), counts());
+}
+
+TEST_F(LinearExpertsFew, TouchesNoRowThatOffsetsNameByMistake) {
+  expect(plain_layer("contiguous", 2), bad_offsets());
+}
+
+TEST_F(LinearExpertsFew, HasTheBiasAndTheFactorsOfTheExpert) {
+  for (const char* activation : {"relu2", "swiglu_oai"})
+    expect(plain_layer("indexed", 4).set("ACTIVATION", activation).set("HAS_BIAS", true),
+           ids(kRows));
 }
 
 }  // namespace
