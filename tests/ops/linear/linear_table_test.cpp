@@ -50,7 +50,7 @@ TEST(LinearTable, OnHopperHasKernelsForFewAndForManyRowsOfAnExpert) {
   for (const RoutingForm form :
        {RoutingForm::indexed, RoutingForm::contiguous, RoutingForm::masked}) {
     for (const LinearKernel& one : LinearExpertsRequest{.form = form}.table(hopper)) {
-      const bool many = form != RoutingForm::indexed && one.most_rows >= 8;
+      const bool many = form != RoutingForm::indexed && one.most_rows > 16;
       EXPECT_EQ(one.wanted.name, many ? "linear_experts_wgmma" : "linear_experts_few");
       EXPECT_EQ(one.mapped(), many);
     }
