@@ -11,7 +11,7 @@
   TENSOR(b_amax, INPUT, "f32 [1], row-scaled [N]")                                      \
   TENSOR(bias, OPTIONAL_INPUT, "bf16, f16 or f32 [N], added in f32")                    \
   TENSOR(out, OUTPUT, "bf16, f16 or f32 [M, N], dense")                                 \
-  TENSOR(scratch, SCRATCH, "u8: for path unpacked, cublaslt or auto")                             \
+  TENSOR(scratch, SCRATCH, "u8: for path unpacked, cublaslt or auto")                   \
   WORD(dtype, FloatType, "of the output, where it is left out")                         \
   WORD(layout, ScaleLayout, "where the block scales of both lie")                       \
   WORD(path, GemmPath, "whose code makes the product")                                  \
