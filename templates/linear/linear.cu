@@ -5,7 +5,7 @@
 /* diecast
 use      <diecast/device/linear/linear_result.h>
 tune     int   M_TILE {8, 32} = 8                        // rows of x that a thread block takes
-launch   grid(ceil_div(GATED ? 2 * cols : cols, 64) * ceil_div(rows, M_TILE)) block(128)
+launch   grid(ceil_div(GATED ? 2 * cols : cols, 64) * ceil_div(rows, M_TILE)) block(128) resident(M_TILE == 8 ? 8 : 4)
 exchange none
 */
 #include <diecast/device/linear/weight_fragments.h>
