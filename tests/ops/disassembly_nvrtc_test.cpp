@@ -92,8 +92,8 @@ constexpr const char* kDependent[] = {"amax IN=bf16",
                                       "dequantize_nvfp4 OUT=bf16",
                                       "fp4_fake_quant_block IN=bf16",
                                       "linear_experts_few IN=bf16 OUT=bf16 FORM=indexed",
-                                      "linear_experts_few IN=bf16 OUT=bf16 FORM=masked SPLIT=2 "
-                                      "HAS_EXPERT_MAP=0 HAS_UNEXPECTED=0",
+                                      ("linear_experts_few IN=bf16 OUT=bf16 FORM=masked SPLIT=2 "
+                                       "HAS_EXPERT_MAP=0 HAS_UNEXPECTED=0"),
                                       "linear_experts_wgmma IN=bf16 OUT=bf16 FORM=masked",
                                       "linear_few IN=bf16 OUT=bf16",
                                       "linear_wgmma IN=bf16 OUT=bf16",
