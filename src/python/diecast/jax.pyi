@@ -134,7 +134,7 @@ def gemm_nvfp4(
     scratch: ArrayLike | None = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
-    path: Literal["own", "cublaslt", "auto"] = ...,
+    path: Literal["own", "cublaslt", "auto", "unpacked"] = ...,
     a_row_scaled: bool = ...,
     b_row_scaled: bool = ...,
     accumulate: bool = ...,
