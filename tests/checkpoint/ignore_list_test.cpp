@@ -122,6 +122,16 @@ constexpr std::string_view kDeepSeek = R"(
     model.layers.61.{eh_proj,embed_tokens,shared_head.head}.weight [64,64]
     lm_head.weight [256,64])";
 
+TEST(IgnoreList, LacksAHeadThatIsQuantized) {
+  const ModelFolder folder{"deepseek", R"({"num_hidden_layers": 61})", kDeepSeek};
+  QuantizeOptions options;
+  options.include = {"lm_head.weight"};
+  const Plan plan = model_plan(folder, options).value();
+  expect_both_read(plan);
+  const Names list = ignore_list(engine_modules(plan));
+  EXPECT_EQ(std::ranges::count(list, "lm_head"), 0);
+}
+
 TEST(IgnoreList, OfSixtyOneLayersIsShort) {
   const ModelFolder folder{"deepseek", R"({"num_hidden_layers": 61})", kDeepSeek};
   const auto list = [&](const Names& keep) {

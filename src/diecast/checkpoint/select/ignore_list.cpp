@@ -34,7 +34,8 @@ class IgnoreList {
   }
 
   std::set<std::string> entries() const {
-    std::set<std::string> out = {"lm_head"};
+    std::set<std::string> out;
+    if (!holds_quantized("lm_head")) out.insert("lm_head");
     if (!holds_quantized("mtp")) out.insert("mtp.*");
     for (const std::string& name : modules_.others) out.insert(entry_of(name));
     return out;
