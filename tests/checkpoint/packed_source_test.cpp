@@ -119,5 +119,35 @@ TEST_F(PackedSource, Int4IsQuantizedAsTheNumbersThatItStandsFor) {
   }
 }
 
+// Eight bits look like four of twice the row length.
+TEST_F(PackedSource, IntegersOfOtherBitsAreRefused) {
+  TestFile file;
+  const std::string down = kMlp + "down_proj";
+  file.tensors[down + ".weight_packed"] = {
+      "I32", {kRows, kCols / 8}, std::string(kRows * kCols / 2, '1')};
+  file.tensors[down + ".weight_scale"] = {
+      "BF16", {kRows, kCols / 32}, std::string(kRows * kCols / 16, '1')};
+  const auto model = [](const std::string& weights) {
+    return parse_model_config(
+        cat(R"({"quantization_config": {"quant_method": "compressed-tensors", )",
+            R"("format": "pack-quantized", "config_groups": )",
+            R"({"group_0": {"weights": {"type": "int", )", weights, "}}}}}"));
+  };
+  const auto expect_refused = [&](const std::string& weights, std::string_view what) {
+    options_.model = model(weights);
+    const std::string error =
+        cat("diecast: not_supported: \"", down,
+            ".weight\" is packed, and the group \"group_0\" of the model's config has integers ",
+            what, "\n  fix: give a model whose integers have 4 bits and are symmetric");
+    EXPECT_EQ(plan_quantize(header(file), options_).error().message(), error);
+    EXPECT_EQ(plan_dequantize(header(file), DType::f32, options_.model).error().message(), error);
+  };
+  expect_refused(R"("num_bits": 8, "symmetric": true)", "of 8 bits");
+  expect_refused(R"("num_bits": "4")", "of \"4\" bits");
+  expect_refused(R"("num_bits": 4, "symmetric": false)", "that are not symmetric");
+  options_.model = model(R"("num_bits": 4, "symmetric": true)");
+  EXPECT_TRUE(plan_dequantize(header(file), DType::f32, options_.model).ok());
+}
+
 }  // namespace
 }  // namespace diecast::testing

@@ -151,6 +151,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
                              const ModelConfig& model, std::optional<Nvfp4Layout> layout) {
   std::map<std::string, ScaledSource> packed;
   const CheckpointHeader header = unpacked_header(stored, packed);
+  DIECAST_CHECK(check_integers(packed, model));
   DIECAST_CHECK(check_type(to));
   if (!layout) DIECAST_CHECK(refuse_comfy(stored));
   Plan plan;

@@ -59,6 +59,22 @@ void read_groups(const ConfigJson& groups, ModelConfig& out) {
   if (size) out.blocks = *size;
 }
 
+// Files do not say how many bits a word's integers have, nor whether they have a zero point.
+void read_integers(const ConfigJson& groups, ModelConfig& out) {
+  for (const auto& [name, group] : groups.items()) {
+    const ConfigJson* const weights = member(group, "weights");
+    if (weights == nullptr || text_at(*weights, "type") != "int") continue;
+    const ConfigJson *const bits = member(*weights, "num_bits"), *const symmetric =
+                                                                     member(*weights, "symmetric");
+    const bool four = bits == nullptr || *bits == 4;
+    if (four && (symmetric == nullptr || *symmetric == true)) continue;
+    out.unread_integers =
+        cat("the group ", quote(name, 40), " of the model's config has ",
+            four ? "integers that are not symmetric" : cat("integers of ", bits->dump(), " bits"));
+    return;
+  }
+}
+
 }  // namespace
 
 std::optional<BlockSize> block_size(const ConfigJson& said) {
@@ -80,7 +96,9 @@ void read_block_size(const ConfigJson& config, ModelConfig& out) {
           "the model's config has a weight_block_size that is not two positive numbers";
   }
   const ConfigJson* const groups = member(config, "config_groups");
-  if (groups != nullptr && groups->is_object()) read_groups(*groups, out);
+  if (groups == nullptr || !groups->is_object()) return;
+  read_groups(*groups, out);
+  read_integers(*groups, out);
 }
 
 }  // namespace diecast

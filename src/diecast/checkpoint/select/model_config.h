@@ -33,6 +33,8 @@ struct ModelConfig {
   // Of FP8: weight_block_size, or the block_structure that all groups with blocks have.
   BlockSize blocks = {128, 128};
   std::string unread_blocks;  // why what the config says of them is not read; empty: it is
+  // Of packed integers, which are read where they have four bits around zero: why they are not.
+  std::string unread_integers;
 };
 
 // `config` is the text of a config.json; what is no JSON object says nothing.

@@ -105,6 +105,18 @@ CheckpointHeader unpacked_header(const CheckpointHeader& header,
   return out;
 }
 
+Result<void> check_integers(const std::map<std::string, ScaledSource>& sources,
+                            const ModelConfig& model) {
+  if (model.unread_integers.empty()) return {};
+  for (const auto& [name, source] : sources) {
+    if (source.kind != CodeForm::int4) continue;
+    return Error{ErrorCode::not_supported,
+                 cat(quote(name), " is packed, and ", model.unread_integers),
+                 "give a model whose integers have 4 bits and are symmetric"};
+  }
+  return {};
+}
+
 Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns) {
   const std::uint64_t inner = shape[shape.size() - 2], last = shape.back();
   return {shape.size() == 3 ? shape[0] : 1, columns ? last : inner, columns ? inner : last};

@@ -4,6 +4,7 @@
 
 #include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/select/model_config.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 
 #include <map>
@@ -25,6 +26,10 @@ std::optional<ScaledSource> packed_source(const CheckpointHeader& header, const 
 CheckpointHeader unpacked_header(const CheckpointHeader& header,
                                  std::map<std::string, ScaledSource>& sources,
                                  const std::optional<Nvfp4Conversion>& conversion = {});
+
+// Errors: not_supported (packed integers, where `model.unread_integers`).
+Result<void> check_integers(const std::map<std::string, ScaledSource>& sources,
+                            const ModelConfig& model);
 
 // How kernels see a weight of this shape, rank 2 or 3; `columns`: each matrix lies transposed.
 Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns = false);
