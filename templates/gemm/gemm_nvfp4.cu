@@ -136,6 +136,7 @@ DIECAST_DEVICE void finish(const Sums& sums, const Target& to) {
     DIECAST_NO_UNROLL
     for (int i = sums.lane; i < 16 * kWarpCols; i += 32) {
       const int row = i / kWarpCols, col = i % kWarpCols;
+      // The product with kUnit is exact.
       to.store(mine[row * kPitch + col] * Sums::kUnit, sums.row + 16 * at + row, sums.col + col);
     }
   }

@@ -30,6 +30,7 @@ sample   rows {1, 130, 600}  cols {1, 40, 300}  depth {64}
 #include <diecast/device/gemm/number_tiles.h>
 #include <diecast/device/gemm/product_target.h>
 #include <diecast/device/gemm/wgmma_block_sums.h>
+#include <diecast/device/linear/linear_work.h>
 #include <diecast/device/linear/wgmma_ring.h>
 #include <diecast/device/memory/shared_place.h>
 #include <diecast/device/numbers/eight.h>
@@ -52,14 +53,12 @@ struct Work {
         col_tiles(static_cast<u32>(ceil_div(cols, kSide))),
         depth_tiles(static_cast<u32>(ceil_div(depth, NumberTiles::kDepth))) {}
 
-  // Bands of 2048 rows of out, and in them rows of tiles first: what is read meanwhile stays in the cache.
+  // In bands of 2048 rows of out.
   template <class Make>
   DIECAST_DEVICE void for_each_tile(const Make& make) const {
-    constexpr u32 kBand = 2048 / kSide;
     for (u32 index = blockIdx.x; index < row_tiles * col_tiles; index += gridDim.x) {
-      const u32 band = index / (kBand * col_tiles), in_band = index - band * (kBand * col_tiles);
-      const u32 high = min(kBand, row_tiles - band * kBand), col = in_band / high;
-      make(band * kBand + in_band - col * high, col);
+      const auto tile = TileOfOut::in_bands<2048 / kSide>(index, row_tiles, col_tiles);
+      make(tile.row, tile.col);
     }
   }
 };
@@ -102,19 +101,11 @@ struct Consumer {
     for (u32 tile = 0; tile < tiles; ++tile) {
       wait_for_phase(ring.full(at), at.parity);
       const u64 a = sums.place_of(ring.x(at) + group * (TILE_BYTES / 2)), b = sums.place_of(ring.weights(at));
-      sums.multiply<false>(a, b);
-      sums.wait<1>();
-      sums.add<true>();  // of the tile before; at first of none
+      sums.step<false>(a, b);  // adds the last block of the tile before; at first of none
       if (tile > 0) leave(before);
-      sums.multiply<true>(a + 2, b + 2);
-      sums.wait<1>();
-      sums.add<false>();
-      sums.multiply<false>(a + 4, b + 4);
-      sums.wait<1>();
-      sums.add<true>();
-      sums.multiply<true>(a + 6, b + 6);
-      sums.wait<1>();
-      sums.add<false>();
+      sums.step<true>(a + 2, b + 2);
+      sums.step<false>(a + 4, b + 4);
+      sums.step<true>(a + 6, b + 6);
       before = ring.empty(at);
       at.next();
     }

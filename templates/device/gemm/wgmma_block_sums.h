@@ -61,6 +61,14 @@ struct WgmmaBlockSums {
     }
   }
 
+  // Begins a block's products, and adds those of the block before.
+  template <bool Odd>
+  DIECAST_DEVICE void step(u64 a, u64 b) const {
+    multiply<Odd>(a, b);
+    wait<1>();
+    add<!Odd>();
+  }
+
   // What wgmma is told of a place in shared memory, of rows of 128 bytes as number_tiles.h has them: in units of 16 bytes the
   // place and from 8 rows to the next 8; how they are turned. A block further is 2 more.
   DIECAST_DEVICE static u64 place_of(u32 rows) { return rows / 16 | u64{1024 / 16} << 32 | u64{1} << 62; }

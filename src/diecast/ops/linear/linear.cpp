@@ -80,12 +80,9 @@ std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device)
 Result<PreparedLinear> PreparedLinear::prepare(Runtime& runtime,
                                                const std::shared_ptr<Device>& device,
                                                const Request& request) {
-  DIECAST_CHECK(check_device(device));
-  DIECAST_CHECK(check_values(request));
   PreparedLinear op;
   op.request_ = request;
-  DIECAST_TRY(op.kernels_,
-              LinearKernels::prepare(runtime, device, request.table(device->properties())));
+  DIECAST_TRY(op.kernels_, LinearKernels::prepare(runtime, device, request));
   return op;
 }
 

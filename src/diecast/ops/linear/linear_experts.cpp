@@ -124,12 +124,9 @@ std::vector<KernelWanted> LinearExpertsRequest::kernels(const DeviceProperties& 
 Result<PreparedLinearExperts> PreparedLinearExperts::prepare(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              const Request& request) {
-  DIECAST_CHECK(check_device(device));
-  DIECAST_CHECK(check_values(request));
   PreparedLinearExperts op;
   op.request_ = request;
-  DIECAST_TRY(op.kernels_,
-              LinearKernels::prepare(runtime, device, request.table(device->properties())));
+  DIECAST_TRY(op.kernels_, LinearKernels::prepare(runtime, device, request));
   return op;
 }
 

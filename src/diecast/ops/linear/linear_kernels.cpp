@@ -9,9 +9,9 @@ std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table) {
   return out;
 }
 
-Result<LinearKernels> LinearKernels::prepare(Runtime& runtime,
-                                             const std::shared_ptr<Device>& device,
-                                             const std::vector<LinearKernel>& table) {
+Result<LinearKernels> LinearKernels::of_table(Runtime& runtime,
+                                              const std::shared_ptr<Device>& device,
+                                              const std::vector<LinearKernel>& table) {
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, kernels_of(table)));
   LinearKernels out;
   for (std::size_t i = 0; i < table.size(); ++i)

@@ -36,9 +36,15 @@ std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table);
 // The same, resident.
 class LinearKernels {
  public:
-  // Errors: those of Runtime::specialize_for and Runtime::preload.
+  // Those of the request's table. Errors: value_not_allowed (a field that is no value of its enum),
+  // those of Runtime::specialize_for and Runtime::preload.
+  template <IsRequest Request>
   static Result<LinearKernels> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
-                                       const std::vector<LinearKernel>& table);
+                                       const Request& request) {
+    DIECAST_CHECK(check_device(device));
+    DIECAST_CHECK(check_values(request));
+    return of_table(runtime, device, request.table(device->properties()));
+  }
   // null where nothing was prepared
   const void* prepared() const { return entries_.empty() ? nullptr : entries_.data(); }
 
@@ -54,6 +60,9 @@ class LinearKernels {
   }
 
  private:
+  static Result<LinearKernels> of_table(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                        const std::vector<LinearKernel>& table);
+
   std::vector<Entry> entries_;  // the last one serves any number of rows
 };
 
