@@ -1,5 +1,6 @@
-"""What the tests of the Python package share: matrices, golden vectors and child processes."""
+"""What the tests of the Python package share: matrices, golden vectors, stubs and child processes."""
 
+import ast
 import json
 import os
 import subprocess
@@ -45,6 +46,24 @@ def run_python(code, **environment):
                           env={**os.environ, **environment}, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def returns_of(stub):
+    """What a stub says that functions return: of each name, for every overload, the keywords that a
+    call has to name, and whether it gets a tuple."""
+    found = {}
+    for node in ast.parse((ROOT / "src/python/diecast" / stub).read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            keywords = zip(node.args.kwonlyargs, node.args.kw_defaults)
+            named = {keyword.arg for keyword, default in keywords if default is None}
+            found.setdefault(node.name, []).append((named, "tuple" in ast.unparse(node.returns)))
+    return found
+
+
+def is_tuple(overloads, keywords):
+    """Whether a call with these keywords gets a tuple, as its function's overloads say."""
+    given = {name for name, value in keywords.items() if value is not False}
+    return max((len(named), several) for named, several in overloads if named <= given)[1]
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
-from typing import Literal
+from typing import Literal, overload
 
 from jax import Array
 from jax.typing import ArrayLike
@@ -205,13 +205,24 @@ def quantize_mx_grouped(
     square: bool = ...,
 ) -> tuple[Array, ...]: ...
 
+@overload
 def pack_linear(
     data: ArrayLike,
     scale: ArrayLike,
     *,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,
-    status: bool = ...,
+    status: Literal[False] = ...,
+) -> Array: ...
+
+@overload
+def pack_linear(
+    data: ArrayLike,
+    scale: ArrayLike,
+    *,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    status: Literal[True],
 ) -> tuple[Array, ...]: ...
 
 def unpack_linear(
@@ -261,7 +272,7 @@ def linear_experts(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
-) -> tuple[Array, ...]: ...
+) -> Array: ...
 
 def combine_experts(
     x: ArrayLike,
@@ -271,4 +282,4 @@ def combine_experts(
     *,
     experts: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
-) -> tuple[Array, ...]: ...
+) -> Array: ...

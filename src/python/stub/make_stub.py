@@ -9,6 +9,7 @@ import pathlib
 import sys
 
 import diecast
+from diecast import _shapes
 from diecast._table import OPS
 
 _PLACES = ("device", "stream", "runtime")
@@ -41,7 +42,7 @@ class WouldCompile(ExecutionError): ...
 
 _TORCH_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, overload
 
 from torch import Tensor
 
@@ -57,7 +58,7 @@ def use_host(on: bool = ...) -> None: ...
 
 
 _JAX_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
-from typing import Literal
+from typing import Literal, overload
 
 from jax import Array
 from jax.typing import ArrayLike
@@ -84,10 +85,16 @@ def _words(function):
     return out
 
 
-def _op(name, leaves_out=(), tensor="_Tensor", returns="Any"):
-    function = getattr(diecast, name)
+def _usual(op, **options):
+    """The outputs of a call that names no other options and no outputs."""
+    return _shapes.present(op, set(op.inputs), options)
+
+
+def _op(name, leaves_out=(), tensor="_Tensor", returns="Any", named=None):
+    """named: types of parameters that are other than usual; Literal[False] and None may be left out."""
+    function, named = getattr(diecast, name), named or {}
     types = {"device": "_Device | None", "stream": "Any", "runtime": "_Runtime | None",
-             **_words(function)}
+             **_words(function), **named}
     parts, star = [], False
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in leaves_out:
@@ -98,11 +105,37 @@ def _op(name, leaves_out=(), tensor="_Tensor", returns="Any"):
         kind = {bool: "bool", int: "int", float: "float"}.get(type(parameter.default))
         optional = parameter.default is None
         types.setdefault(parameter.name, kind or (f"{tensor} | None" if optional else tensor))
-        if parameter.name == "out" and "out_data" in inspect.signature(function).parameters:
-            types["out"] = f"Sequence[{tensor}] | None"
+        if parameter.name == "out" and "out" not in OPS.get(name, OPS["amax"]).outputs:
+            one = f"{tensor} | " if len(_usual(OPS[name])) == 1 else ""
+            types["out"] = f"{one}Sequence[{tensor}] | None"
+        if named.get(parameter.name) in ("Literal[True]", tensor):
+            parameter = parameter.replace(default=parameter.empty)
         parts.append(_parameter(parameter, types))
     lines = ",\n    ".join(parts)
     return f"def {name}(\n    {lines},\n) -> {returns}: ...\n"
+
+
+def _more(op, leaves_out, tensor):
+    """What a call of an op that usually has one result names to have several: types by name."""
+    usual = _usual(op)
+    if len(usual) > 1:
+        return {}
+    flags = [option.name for option in op.options if option.kind is bool]
+    more = {name: "Literal[True]" for name in flags if len(_usual(op, **{name: True})) > 1}
+    return more | {name: tensor for name in op.outputs
+                   if name not in usual and name not in leaves_out}
+
+
+def _overloads(op, leaves_out, tensor, result):
+    """An op's function that returns one `result`, a tuple of several, or either as a call says."""
+    several, more = f"tuple[{result}, ...]", _more(op, leaves_out, tensor)
+    if not more:
+        return _op(op.name, leaves_out, tensor, result if len(_usual(op)) == 1 else several)
+    without = {name: "Literal[False]" if kind == "Literal[True]" else "None"
+               for name, kind in more.items()}
+    forms = [_op(op.name, leaves_out, tensor, result, without)]
+    forms += [_op(op.name, leaves_out, tensor, several, {name: kind}) for name, kind in more.items()]
+    return "\n".join(f"@overload\n{form}" for form in forms)
 
 
 def _signature(function, name, indent="", method=False):
@@ -156,15 +189,13 @@ def stub():
 def jax_stub():
     """The text of diecast.jax's."""
     return "\n".join([_JAX_HEAD] + [
-        _op(op.name, ("out", *op.outputs, *_PLACES), "ArrayLike",
-            "Array" if len(op.outputs) == 1 else "tuple[Array, ...]") for op in OPS.values()])
+        _overloads(op, ("out", *op.outputs, *_PLACES), "ArrayLike", "Array") for op in OPS.values()])
 
 
 def torch_stub():
     """The text of diecast.torch's."""
     return "\n".join([_TORCH_HEAD] + [
-        _op(op.name, _PLACES, "Tensor", "Tensor" if len(op.outputs) == 1 else "tuple[Tensor, ...]")
-        for op in OPS.values()])
+        _overloads(op, _PLACES, "Tensor", "Tensor") for op in OPS.values()])
 
 
 if __name__ == "__main__":

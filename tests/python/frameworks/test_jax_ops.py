@@ -5,7 +5,7 @@ import concurrent.futures
 import jax
 import numpy
 import pytest
-from conftest import run_python, same_bytes
+from conftest import is_tuple, returns_of, run_python, same_bytes
 
 import diecast
 import diecast.jax
@@ -60,6 +60,7 @@ def calls():
 
 
 CALLS = list(calls())
+STUB = returns_of("jax.pyi")
 
 
 def test_every_op_is_called():
@@ -74,6 +75,7 @@ def test_a_compiled_call_gives_diecasts_own_bits(name, inputs, options):
     compiled = jax.jit(lambda *arrays: function(*arrays, **options))
     for call in (compiled, lambda *arrays: function(*arrays, **options)):
         got = call(*inputs)
+        assert isinstance(got, tuple) == is_tuple(STUB[name], options)
         wanted, got = (one if isinstance(one, tuple) else (one,) for one in (wanted, got))
         assert [a.shape for a in got] == [b.shape for b in wanted]
         assert all(same_bytes(numpy.asarray(a), b) for a, b in zip(got, wanted))

@@ -4,11 +4,12 @@ import warnings
 
 import pytest
 import torch
+from conftest import is_tuple, returns_of
 from torch.library import opcheck
 
 import diecast
 import diecast.torch
-from diecast import _table
+from diecast import _shapes, _table
 from diecast.torch._ops import RENAMED
 
 OPS = _table.OPS
@@ -132,6 +133,29 @@ def test_a_function_gives_what_diecasts_own_gives(name, inputs, options):
         got, tuple) else torch.zeros_like(got)
     assert function(*inputs, **options, out=out) is out
     assert same(out, wanted)
+
+
+STUB = returns_of("torch/__init__.pyi")
+
+
+@every_call
+def test_a_call_returns_as_many_as_the_stub_says(name, inputs, options):
+    op, function = OPS[name], getattr(diecast.torch, name)
+    given = {field for field, x in zip((*op.inputs, *op.optional_inputs), inputs) if x is not None}
+    made = function(*inputs, **options)
+    each = made if isinstance(made, tuple) else (made,)
+    named = dict(zip(_shapes.present(op, given, options), each, strict=True))
+    calls = [{}, named, {"out": made}]
+    if "out" not in op.outputs:
+        calls.append({"out": [*each]})
+    if "out_unexpected" in op.outputs:
+        calls.append(named | {"out_unexpected": torch.zeros(1, dtype=torch.int32)})
+    for outputs in calls:
+        keywords = {**options, **outputs}
+        several = is_tuple(STUB[name], keywords)
+        assert isinstance(function(*inputs, **keywords), tuple) == several, outputs.keys()
+        own = getattr(diecast, name)(*inputs, **keywords, device="host")
+        assert isinstance(own, tuple) == several, outputs.keys()
 
 
 # flashinfer#2999, sglang#21419, TensorRT-LLM#11759, FastVideo#1647: graphs break at a call.

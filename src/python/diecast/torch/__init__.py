@@ -38,6 +38,11 @@ def _outputs_given(op, out, keywords, there):
     return named | dict(zip(there, outs))
 
 
+def _one_or_all(made):
+    made = tuple(made)
+    return made[0] if len(made) == 1 else made
+
+
 def _function(op):
     """The function of an op, which gives what the call has and no more, as diecast's own does."""
     operator = getattr(_torch.ops.diecast, op.name)
@@ -52,12 +57,13 @@ def _function(op):
         keywords = {_RENAMED.get(name, name): value for name, value in keywords.items()}
         if outs:
             into(*tensors, **keywords, **outs)
-            return out if out is not None else tuple(outs.values())
+            if isinstance(out, tuple) and 1 < len(out) == len(outs):
+                return out
+            return _one_or_all(outs[name] for name in op.outputs if outs.get(name) is not None)
         made = whole(*tensors, **keywords)
         if len(op.outputs) == 1:
             return made
-        kept = tuple(tensor for name, tensor in zip(op.outputs, made) if name in there)
-        return kept[0] if len(kept) == 1 else kept
+        return _one_or_all(tensor for name, tensor in zip(op.outputs, made) if name in there)
 
     signature = _inspect.signature(getattr(_core, op.name))
     function.__signature__ = signature.replace(parameters=[

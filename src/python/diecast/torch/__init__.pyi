@@ -1,6 +1,6 @@
 # Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, overload
 
 from torch import Tensor
 
@@ -202,7 +202,7 @@ def transpose_nvfp4(
     out_data_t: Tensor | None = ...,
     out_scale_t: Tensor | None = ...,
     out_amax_t: Tensor | None = ...,
-    out: Tensor | None = ...,
+    out: Sequence[Tensor] | None = ...,
     cols: int = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
 ) -> tuple[Tensor, ...]: ...
@@ -247,13 +247,40 @@ def quantize_mx_grouped(
     square: bool = ...,
 ) -> tuple[Tensor, ...]: ...
 
+@overload
+def pack_linear(
+    data: Tensor,
+    scale: Tensor,
+    *,
+    out_packed: Tensor | None = ...,
+    out_status: None = ...,
+    out: Tensor | Sequence[Tensor] | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    status: Literal[False] = ...,
+) -> Tensor: ...
+
+@overload
 def pack_linear(
     data: Tensor,
     scale: Tensor,
     *,
     out_packed: Tensor | None = ...,
     out_status: Tensor | None = ...,
-    out: Tensor | None = ...,
+    out: Tensor | Sequence[Tensor] | None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    status: Literal[True],
+) -> tuple[Tensor, ...]: ...
+
+@overload
+def pack_linear(
+    data: Tensor,
+    scale: Tensor,
+    *,
+    out_packed: Tensor | None = ...,
+    out_status: Tensor,
+    out: Tensor | Sequence[Tensor] | None = ...,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,
     status: bool = ...,
@@ -292,6 +319,7 @@ def linear(
     dtype: Literal["bf16", "f16", "f32"] = ...,
 ) -> Tensor: ...
 
+@overload
 def linear_experts(
     x: Tensor,
     packed: Tensor,
@@ -301,7 +329,30 @@ def linear_experts(
     expert_map: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
-    out_unexpected: Tensor | None = ...,
+    out_unexpected: None = ...,
+    format: Literal["nvfp4", "mxfp4"] = ...,
+    gated: Literal["none", "halves", "alternate"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    version: int = ...,
+    weights: int = ...,
+    form: Literal["indexed", "contiguous", "masked"] = ...,
+    activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
+    split: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Tensor: ...
+
+@overload
+def linear_experts(
+    x: Tensor,
+    packed: Tensor,
+    factor: Tensor,
+    routing: Tensor,
+    bias: Tensor | None = ...,
+    expert_map: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    out_unexpected: Tensor,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,
     rows: int = ...,
@@ -314,6 +365,7 @@ def linear_experts(
     dtype: Literal["bf16", "f16", "f32"] = ...,
 ) -> tuple[Tensor, ...]: ...
 
+@overload
 def combine_experts(
     x: Tensor,
     topk_ids: Tensor,
@@ -321,7 +373,20 @@ def combine_experts(
     expert_map: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
-    out_unexpected: Tensor | None = ...,
+    out_unexpected: None = ...,
+    experts: int = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+) -> Tensor: ...
+
+@overload
+def combine_experts(
+    x: Tensor,
+    topk_ids: Tensor,
+    topk_weights: Tensor,
+    expert_map: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    out_unexpected: Tensor,
     experts: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
 ) -> tuple[Tensor, ...]: ...
