@@ -5,8 +5,4 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #define DIECAST_HAS_CUDA_H
-#elif __has_include("/usr/local/cuda/include/cudaTypedefs.h")
-#include "/usr/local/cuda/include/cuda.h"
-#include "/usr/local/cuda/include/cudaTypedefs.h"
-#define DIECAST_HAS_CUDA_H
 #endif

@@ -77,6 +77,14 @@ TEST(Log, GivesTheFirstErrorsLineOfAFile) {
             12);
   EXPECT_EQ(first_error_line("q.cu: In function\nq.cu:20:7: error: e", "q.cu"), 20);
   EXPECT_EQ(first_error_line("types.h(3): error: e", "q.cu"), 0);
+  EXPECT_EQ(first_error_line("block.h:4:2: error: e\nq.cu:8:1: note: in expansion of macro 'm'\n"
+                             "q.cu:9:1: error: e",
+                             "q.cu"),
+            8);
+  EXPECT_EQ(first_error_line("block.h:4:2: warning: w\nq.cu:8:1: note: in expansion of macro 'm'\n"
+                             "q.cu:9:1: error: e",
+                             "q.cu"),
+            9);
   EXPECT_EQ(first_error_line("q.cu(99999999999): error: e", "q.cu"), 0);
   EXPECT_EQ(first_error_line("q.cu(", "q.cu"), 0);
 }

@@ -51,6 +51,18 @@ TEST(Publisher, ReturnsWithoutRoomToo) {
   EXPECT_LE(taken, 65);
 }
 
+TEST(Publisher, EndsWhenAllThatWaitedIsPublished) {
+  std::atomic<int> published = 0;
+  {
+    Publisher publisher([&](const Publication&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ++published;
+    });
+    for (int i = 0; i < 4; ++i) publisher.add({});
+  }
+  EXPECT_EQ(published, 4);
+}
+
 TEST(Publisher, GoesOnAfterWhatAPublicationThrows) {
   std::atomic<int> tried = 0;
   Publisher publisher([&](const Publication&) {

@@ -85,7 +85,8 @@ std::string hint_of(const Target& target, std::string_view log) {
   if (says("has \"C\" linkage"))
     return ": CUDA has a function of the kernel's name, so give the file another";
   if (!target.is_host()) return "";
-  if (says("conflicting specifiers in declaration") || says("previous 'extern' declaration"))
+  if (says("conflicting specifiers in declaration") || says("conflicts with 'extern'") ||
+      says("previous 'extern' declaration"))
     return ": dynamic shared memory is dynamic_shared<T>(), not `extern __shared__`";
   if (says("frame-larger-than"))
     return ": on the host a thread that may wait for others has 48 KiB for its variables; larger "

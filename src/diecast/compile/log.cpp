@@ -90,9 +90,12 @@ int warning_count(std::string_view log) {
 }
 
 int first_error_line(std::string_view log, std::string_view file) {
+  bool in_error = false;  // the lines before are an error's, of whichever file
   for (const std::string_view line : split(log, '\n')) {
-    if (line.substr(0, file.size()) != file || line.find("error") == std::string_view::npos)
-      continue;
+    const auto says = [&](std::string_view what) { return line.find(what) != line.npos; };
+    if (says("error") || says("warning")) in_error = says("error");
+    const bool tells = says("error") || (in_error && says("note: in expansion of macro"));
+    if (line.substr(0, file.size()) != file || !tells) continue;
     std::string_view rest = line.substr(file.size());
     if (rest.empty() || (rest[0] != '(' && rest[0] != ':')) continue;
     rest.remove_prefix(1);

@@ -29,8 +29,9 @@ std::string without_ptxas_report(std::string_view log);
 // How many lines of it are warnings.
 int warning_count(std::string_view log);
 
-// The first line number under `file` in a compiler's message, "file(12): error" or
-// "file:12:5: error"; 0 if there is none.
+// The first line of `file` that an error in a compiler's message names, "file(12): error" or
+// "file:12:5: error", or "file:12:5: note: in expansion of macro" behind an error in a header; 0 if
+// there is none.
 int first_error_line(std::string_view log, std::string_view file);
 
 }  // namespace diecast
