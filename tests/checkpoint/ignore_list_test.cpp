@@ -1,6 +1,6 @@
 // The list that a config has for engines, held against how two of them match it. Both rules are
 // written down here again: is_layer_excluded of vLLM's ModelOptQuantConfigBase, and of SGLang's
-// ModelOptFp4Config.
+// ModelOptQuantConfig with is_layer_skipped.
 #include <checkpoint/models/model_plan.h>
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/ignore_list.h>
@@ -46,15 +46,30 @@ Taken vllm_ignores(const Names& list, const std::string& prefix) {
   return Taken::no;
 }
 
+bool stands_in(const std::string& entry, const std::string& prefix) {
+  return cat(".", prefix, ".").find(cat(".", entry, ".")) != std::string::npos;
+}
+
 Taken sglang_ignores(const Names& list, const std::string& prefix) {
   const auto last = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+  const auto skipped = [&](const std::string& name) {
+    return std::ranges::any_of(list, [&](const std::string& e) { return stands_in(e, name); });
+  };
+  if (const auto packed = kPacked.find(last(prefix)); packed != kPacked.end()) {
+    const std::string parent = prefix.substr(0, prefix.size() - last(prefix).size());
+    const auto count = std::ranges::count_if(
+        packed->second, [&](const std::string& part) { return skipped(parent + part); });
+    if (count == static_cast<std::ptrdiff_t>(packed->second.size())) return Taken::yes;
+    if (count != 0) return Taken::error;
+  } else if (!prefix.ends_with(".experts") && skipped(prefix)) {
+    return Taken::yes;
+  }
   for (const std::string& entry : list) {
     if (matches(entry, prefix)) return Taken::yes;
-    for (const std::string mla : {"q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj"}) {
-      if (last(entry) != mla || last(prefix).find(mla) == prefix.npos) continue;
-      const bool five = std::ranges::count(entry, '.') == 4 && std::ranges::count(prefix, '.') == 4;
-      return five ? Taken::yes : Taken::error;
-    }
+    for (const std::string_view part : split(prefix, '.'))
+      if (matches(entry, std::string(part))) return Taken::yes;
+    for (const std::string mla : {"q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj"})
+      if (last(entry) == mla && last(prefix).find(mla) != prefix.npos) return Taken::yes;
   }
   return Taken::no;
 }
@@ -108,7 +123,9 @@ TEST(IgnoreList, OfOtherFormsWouldBeReadWrongly) {
       Taken::yes);
   EXPECT_EQ(sglang_ignores({"*.kv_a_proj_with_mqa"},
                            "model.layers.7.self_attn.fused_qkv_a_proj_with_mqa"),
-            Taken::error);
+            Taken::yes);
+  EXPECT_EQ(sglang_ignores({"a.q_proj"}, "a.qkv_proj"), Taken::error);
+  EXPECT_EQ(sglang_ignores({"mlp"}, "model.layers.0.mlp.experts"), Taken::yes);
 }
 
 constexpr std::string_view kDeepSeek = R"(

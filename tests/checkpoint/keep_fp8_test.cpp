@@ -53,6 +53,7 @@ class KeepFp8 : public Convert {
     TestFile file;
     file.metadata = {{"format", "pt"}};
     file.tensors["model.embed_tokens.weight"] = random_tensor("BF16", {8, 256}, 1);
+    file.tensors[kLayer + "mlp.down_proj.weight"] = random_tensor("BF16", {256, 128}, 2);
     std::uint64_t seed = 1;
     for (const char* name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
                              "mlp.gate_proj", "mlp.up_proj"}) {
@@ -124,8 +125,8 @@ TEST_F(KeepFp8, SaysWhoReadsIt) {
   options.keep_fp8 = true;
   const Plan plan = plan_quantize(Checkpoint::open(model_).value(), options).value();
   EXPECT_EQ(plan.notes.back(),
-            "3 FP8 weights stay as they are, which vLLM 0.32 reads beside nvfp4 and SGLang does "
-            "not");
+            "3 FP8 weights stay as they are, which vLLM 0.32 reads beside nvfp4 and SGLang "
+            "0.5.23 does not");
 }
 
 // An expert's scales keep the name by which engines look for them.

@@ -24,8 +24,9 @@ TestFile small_model() {
   for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
     add(cat(kAttention, name, ".weight"), {32, 32});
   add("model.layers.0.mlp.gate.weight", {2, 32});
-  for (const char* name : {"gate_proj", "up_proj", "down_proj"})
-    add(cat("model.layers.0.mlp.experts.1.", name, ".weight"), {32, 32});
+  for (const char* expert : {"0", "1"})
+    for (const char* name : {"gate_proj", "up_proj", "down_proj"})
+      add(cat("model.layers.0.mlp.experts.", expert, ".", name, ".weight"), {32, 32});
   add("lm_head.weight", {8, 32});
   return file;
 }
@@ -57,10 +58,10 @@ std::vector<Written> all_forms() {
   const std::string w = q + "weight", p = q + "weight_packed", s = q + "weight_scale";
   const std::string g = q + "weight_global_scale";
   return {{"nvfp4", F::nvfp4, C::modelopt, "yes yes ", w, s, q + "weight_scale_2"},
-          {"w4a16", F::nvfp4_w4a16, C::modelopt, "yes no ", w, s, q + "weight_scale_2"},
+          {"w4a16", F::nvfp4_w4a16, C::modelopt, "yes yes ", w, s, q + "weight_scale_2"},
           {"packed", F::nvfp4, C::compressed_tensors, "yes yes ", p, s, g},
           {"packed w4a16", F::nvfp4_w4a16, C::compressed_tensors, "yes yes ", p, s, g},
-          {"mxfp8", F::mxfp8, C::modelopt, "yes no ", w, s, ""},
+          {"mxfp8", F::mxfp8, C::modelopt, "yes yes ", w, s, ""},
           {"mxfp8 ct", F::mxfp8, C::compressed_tensors, "yes no ", w, s, ""},
           {"mxfp8 sglang", F::mxfp8, C::sglang, "no yes ", w, q + "weight_scale_inv", ""},
           {"mxfp4", F::mxfp4, C::compressed_tensors, "yes no ", p, s, ""},
@@ -76,7 +77,7 @@ class VerifyForms : public Convert {
     std::filesystem::create_directories(model_);
     write_text(model_ + "/model.safetensors",
                encode(form.gpt_oss ? small_gpt_oss() : small_model()));
-    Json config = {{"num_hidden_layers", 1}};
+    Json config = {{"num_hidden_layers", 1}, {"num_experts", 2}};
     if (form.gpt_oss) config["model_type"] = "gpt_oss";
     write_text(model_ + "/config.json", config.dump());
     QuantizeOptions options;
@@ -124,7 +125,7 @@ TEST_F(VerifyForms, FindNothingWrongInWhatQuantizeWrites) {
     std::string engines;
     for (const Engine engine : kEngines) engines += report.loads(engine) ? "yes " : "no ";
     EXPECT_EQ(engines, form.engines);
-    EXPECT_EQ(report.quantized, form.gpt_oss ? 2u : 7u);
+    EXPECT_EQ(report.quantized, form.gpt_oss ? 2u : 10u);
     for (const VerifyFault& fault : report.faults)
       EXPECT_TRUE(fault.what.starts_with("the weights are ")) << fault.what;
   }
@@ -154,6 +155,29 @@ TEST_F(VerifyForms, TellPartsThatAreNotThoseOfTheForm) {
     expect_told(
         form, [&](TestFile& f, Json&) { f.tensors.at(form.global) = floats({1}, {-1.0f}); },
         form.global, "is not a positive number");
+  }
+}
+
+// With all that goes with it, and the codes or the scales alone.
+TEST_F(VerifyForms, TellAnExpertOfWhichAPartIsGone) {
+  const std::string bank = "model.layers.0.mlp.experts", up = bank + ".1.up_proj.";
+  for (const Written& form : all_forms()) {
+    if (form.gpt_oss) continue;
+    write(form);
+    const auto erase = [&](const std::string& start) {
+      return [&f = form, start](TestFile& file, Json&) {
+        const auto count = std::erase_if(
+            file.tensors, [&](const auto& each) { return each.first.starts_with(start); });
+        EXPECT_GT(count, 0u) << f.name << start;
+      };
+    };
+    expect_told(form, erase(up), bank + ".1.up_proj", "is gone");
+    expect_told(form, erase(bank + ".1."), bank + ".1.*", "the config says 2 experts");
+    const std::size_t part = form.scales.rfind('.') + 1;
+    expect_told(form, erase(up + form.scales.substr(part)), up, "has no ");
+    expect_told(
+        form, [&](TestFile& f, Json&) { f.tensors.erase(up + form.codes.substr(part)); }, up,
+        "is a scale of no quantized weight");
   }
 }
 

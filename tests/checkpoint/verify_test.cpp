@@ -101,8 +101,9 @@ TEST_F(Verify, TellsEachFault) {
       << "hf_quant_config.json says it too";
   EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).clear(); }), "no no ");
   EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).push_back("*.o_proj"); }), "no no ");
-  EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).push_back("model.layers.1"); }), "no yes ")
+  EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).push_back("self_attn.o_pro"); }), "no yes ")
       << "a part of a name to vLLM";
+  EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).push_back("model.layers.1"); }), "no no ");
   EXPECT_EQ(
       after([&](TestFile&, Json& c) { list(c).push_back("model.layers.0.self_attn.q_proj"); }),
       "no no ");
@@ -120,10 +121,26 @@ TEST_F(Verify, TellsEachFault) {
         list(c) = Json({"*.gate", "lm_head", "model.embed_tokens", "visual.blocks.*"});
       }),
       "no no ");
-  EXPECT_EQ(
-      after([&](TestFile&, Json& c) { c["quantization_config"]["quant_algo"] = "W4A16_NVFP4"; }),
-      "yes no ")
-      << "SGLang reads no such config";
+}
+
+// NVFP4 where the engines' own code of a model has no place for it.
+TEST_F(Verify, TellsWhatEnginesReadAsFloatingPoint) {
+  const auto with = [&](const std::string& module) {
+    return after([&](TestFile& f, Json& c) {
+      for (const char* part : {".weight", ".weight_scale", ".weight_scale_2", ".input_scale"})
+        f.tensors[module + part] = f.tensors.at(q_ + part);
+      Json& list = c["quantization_config"]["ignore"];
+      std::erase(list.get_ref<Json::array_t&>(), "mtp.*");
+    });
+  };
+  EXPECT_EQ(with("model.layers.0.self_attn.extra.o_proj"), "yes yes ");
+  for (const char* both :
+       {"model.layers.0.self_attn.kv_b_proj", "mtp.fc", "model.layers.2.eh_proj",
+        "model.layers.0.self_attn.indexer.wk", "model.layers.0.self_attn.indexer.weights_proj"})
+    EXPECT_EQ(with(both), "no no ") << both;
+  for (const char* sglang : {"mtp.layers.0.self_attn.o_proj", "model.layers.2.mlp.down_proj"})
+    EXPECT_EQ(with(sglang), "yes no ") << sglang;
+  EXPECT_EQ(with("model.layers.0.self_attn.indexer.wq_b"), "yes yes ");
 }
 
 TEST_F(Verify, NotesFilesThatTheCheckpointDoesNotName) {
@@ -146,17 +163,17 @@ TEST_F(Verify, RefusesAConfigOfWhichNoRulesAreKnown) {
 // ModelOpt keeps the experts of some models in one tensor. Those with biases are no engine's.
 TEST_F(Verify, TakesExpertsInOneTensorUnlessTheyHaveBiases) {
   const auto add_bank = [](TestFile& file) {
-    file.tensors["model.layers.2.mlp.experts.down_proj"] = {"U8", {2, 16, 8}, std::string(256, 1)};
-    file.tensors["model.layers.2.mlp.experts.down_proj_weight_scale"] = {
+    file.tensors["model.layers.1.moe.experts.down_proj"] = {"U8", {2, 16, 8}, std::string(256, 1)};
+    file.tensors["model.layers.1.moe.experts.down_proj_weight_scale"] = {
         "F8_E4M3", {2, 2, 8}, std::string(32, 8)};
     for (const char* part : {"_weight_scale_2", "_input_scale"})
-      file.tensors[cat("model.layers.2.mlp.experts.down_proj", part)] = floats({}, {1.0f});
+      file.tensors[cat("model.layers.1.moe.experts.down_proj", part)] = floats({}, {1.0f});
   };
   EXPECT_EQ(after([&](TestFile& file, Json&) { add_bank(file); }), "yes yes ");
   EXPECT_EQ(verified(small_).quantized, 21u);
   EXPECT_EQ(after([&](TestFile& file, Json&) {
               add_bank(file);
-              file.tensors["model.layers.2.mlp.experts.down_proj_bias"] =
+              file.tensors["model.layers.1.moe.experts.down_proj_bias"] =
                   random_tensor("BF16", {2, 8}, 7);
             }),
             "no no ");

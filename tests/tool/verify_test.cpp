@@ -11,7 +11,7 @@
 namespace diecast::testing {
 namespace {
 
-// A folder in ModelOpt's MXFP8, which vLLM reads and SGLang does not.
+// A folder in compressed-tensors' MXFP8, which vLLM reads and SGLang does not.
 void write_folder(const std::string& folder, bool with_scales) {
   TestFile file;
   file.metadata["format"] = "pt";
@@ -21,7 +21,15 @@ void write_folder(const std::string& folder, bool with_scales) {
   std::filesystem::create_directories(folder);
   write_text(folder + "/model.safetensors", encode(file));
   write_text(folder + "/config.json",
-             R"({"quantization_config": {"quant_method": "modelopt", "quant_algo": "MXFP8"}})");
+             R"({"quantization_config": {
+    "quant_method": "compressed-tensors", "format": "mxfp8-quantized",
+    "config_groups": {"all": {"targets": ["Linear"], "weights": {"num_bits": 8}}}}})");
+}
+
+// Each with the version whose rules are meant.
+nlohmann::json verdicts(const nlohmann::json& vllm, const nlohmann::json& sglang) {
+  return {{"vllm", {{"version", "0.32"}, {"loads", vllm}}},
+          {"sglang", {{"version", "0.5.23"}, {"loads", sglang}}}};
 }
 
 TEST(ToolVerify, SaysWhichEnginesLoadAFolder) {
@@ -34,7 +42,7 @@ TEST(ToolVerify, SaysWhichEnginesLoadAFolder) {
   const auto run = diecast({"verify", good, "--for", "vllm", "--json"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   const auto report = nlohmann::json::parse(run.output);
-  EXPECT_EQ(report["engines"], nlohmann::json({{"vllm", true}, {"sglang", false}}));
+  EXPECT_EQ(report["engines"], verdicts(true, false));
   EXPECT_EQ(report["quantized"], 1);
   EXPECT_EQ(report["faults"].size(), 1u);
   const auto told = diecast({"verify", bad, "--for", "vllm"});
@@ -62,11 +70,10 @@ TEST(ToolVerify, SaysOfWhichEngineNothingIsKnown) {
       "weights": {"num_bits": 8, "type": "float", "strategy": "tensor"}}}}})");
   const auto run = diecast({"verify", folder, "--for", "vllm", "--json"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
-  EXPECT_EQ(nlohmann::json::parse(run.output)["engines"],
-            nlohmann::json({{"vllm", true}, {"sglang", nullptr}}));
+  EXPECT_EQ(nlohmann::json::parse(run.output)["engines"], verdicts(true, nullptr));
   const auto told = diecast({"verify", folder, "--for", "sglang"});
   EXPECT_EQ(told.exit_code, 1) << "nobody knows that it loads";
-  EXPECT_NE(told.output.find("vLLM 0.32: no rule is broken\nSGLang: not known\n"),
+  EXPECT_NE(told.output.find("vLLM 0.32: no rule is broken\nSGLang 0.5.23: not known\n"),
             std::string::npos)
       << told.output;
 }

@@ -30,8 +30,9 @@ nlohmann::ordered_json report_json(const VerifyReport& report) {
                                 {"faults", nlohmann::ordered_json::array()}};
   for (const Engine engine : kEngines) {
     const bool loads = report.loads(engine), open = loads && !report.is_known(engine);
-    out["engines"][engine_name(engine)] =
-        open ? nlohmann::ordered_json() : nlohmann::ordered_json(loads);
+    out["engines"][engine_name(engine)] = {
+        {"version", engine_version(engine)},
+        {"loads", open ? nlohmann::ordered_json() : nlohmann::ordered_json(loads)}};
   }
   for (const VerifyFault& fault : report.faults) {
     std::vector<std::string> engines;

@@ -63,7 +63,7 @@ std::vector<ModelFolder> mixture_folders() {
     model.layers.1.self_attn.{q_a,o}_proj.weight [64,64])"},
       {"deepseek_v32", R"({"model_type": "deepseek_v32", "num_hidden_layers": 1})", R"(
     model.embed_tokens.weight [256,64]
-  ! model.layers.0.self_attn.{q_a_proj,kv_a_proj_with_mqa,o_proj}.weight [64,64]
+  ! model.layers.0.self_attn.{q_a_proj,q_b_proj,kv_a_proj_with_mqa,o_proj}.weight [64,64]
     model.layers.0.self_attn.kv_b_proj.weight [64,64]
   ! model.layers.0.self_attn.indexer.wq_b.weight [64,64]
     model.layers.0.self_attn.indexer.{wk,weights_proj}.weight [64,64]

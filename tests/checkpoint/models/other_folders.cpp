@@ -87,6 +87,7 @@ std::vector<ModelFolder> other_folders() {
        R"(
     model.embed_tokens.weight [256,160]
   ! model.layers.0.self_attn.{q_a_proj,kv_a_proj_with_mqa,o_proj}.weight [192,160] F8_E4M3
+  ! model.layers.0.self_attn.q_b_proj.weight [192,160]
     model.layers.0.self_attn.kv_b_proj.weight [192,160] F8_E4M3
   - model.layers.0.self_attn.{q_a_proj,kv_a_proj_with_mqa}.weight_scale_inv [2,2] F32
   - model.layers.0.self_attn.{o_proj,kv_b_proj}.weight_scale_inv [2,2] F32

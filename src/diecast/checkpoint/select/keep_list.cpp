@@ -18,7 +18,6 @@ struct Kept {
 
 constexpr std::string_view kAdapter = "an adapter", kConv = "a convolution",
                            kEmbedding = "an embedding", kHead = "the output head",
-                           kIndexer = "a part of the sparse attention's indexer",
                            kLatent = "a latent projection", kRouter = "a router",
                            kState = "a parameter of the state space", kTable = "a table";
 
@@ -40,7 +39,7 @@ constexpr Kept kKept[] = {
     {"kv_b_proj", true, "absorbed by engines, who read it as floating point"},
     {"wkv_b", true, "absorbed by engines, who read it as floating point"},
     {"wo_a", true, "absorbed by engines, who read it as floating point"},
-    {"weights_proj", true, kIndexer},
+    {"weights_proj", true, kIndexerPart},
     {"compressor", true, "a compressor"},
     {"f_b_proj", true, "a gate's projection"},
     {"latent_proj", false, kLatent},
@@ -96,7 +95,7 @@ std::string_view kept_kind(std::string_view name) {
     }
     if (part.ends_with("_bias")) return kTable;
   }
-  if (is_indexer_key(parts)) return kIndexer;
+  if (is_indexer_key(parts)) return kIndexerPart;
   return {};
 }
 

@@ -9,6 +9,8 @@ namespace diecast {
 
 // What the components of a name say it is, if that is never quantized by default; else empty.
 std::string_view kept_kind(std::string_view name);
+// Of the keys and weights of DeepSeek's sparse attention.
+inline constexpr std::string_view kIndexerPart = "a part of the sparse attention's indexer";
 
 // A part of an MLP, experts among them; or the projection behind attention.
 bool mlp_part(std::string_view name);

@@ -223,13 +223,18 @@ bool LanguageModel::is_at_an_end(std::string_view name, std::uint64_t first,
   return part->layer < first || part->layer + std::min(last, end) >= end;
 }
 
-std::string_view LanguageModel::outside(std::string_view name) const {
+bool LanguageModel::drafts(std::string_view name) const {
   const auto part = layer_part(name);
   const auto stack = part ? stacks_.find(part->stack) : stacks_.end();
-  if (stack == stacks_.end()) return "outside the language model's layers";
+  if (stack == stacks_.end()) return false;
   const Stack& of = stack->second;
-  const bool drafts = of.drafts.contains(part->layer) || (of.layers && part->layer >= *of.layers);
-  return drafts ? "a layer that drafts tokens" : "";
+  return of.drafts.contains(part->layer) || (of.layers && part->layer >= *of.layers);
+}
+
+std::string_view LanguageModel::outside(std::string_view name) const {
+  const auto part = layer_part(name);
+  if (!part || !stacks_.contains(part->stack)) return "outside the language model's layers";
+  return drafts(name) ? "a layer that drafts tokens" : "";
 }
 
 }  // namespace diecast

@@ -45,6 +45,9 @@ class LanguageModel {
   // Why the structure leaves this name out; empty for a part of a layer.
   std::string_view outside(std::string_view name) const;
 
+  // Whether it is a part of a layer that only drafts tokens.
+  bool drafts(std::string_view name) const;
+
   const std::map<std::string, Stack, std::less<>>& stacks() const { return stacks_; }
   // Whether it is in one of the first or last so many layers of its stack.
   bool is_at_an_end(std::string_view name, std::uint64_t first, std::uint64_t last) const;

@@ -29,6 +29,18 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
   return {};
 }
 
+// Of a key whose value is neither null, false nor 0.
+bool says_any(const std::vector<const ConfigJson*>& levels,
+              std::initializer_list<std::string_view> names) {
+  for (const ConfigJson* level : levels) {
+    for (const std::string_view name : names) {
+      const ConfigJson* found = member(*level, name);
+      if (found != nullptr && !found->is_null() && *found != false && *found != 0) return true;
+    }
+  }
+  return false;
+}
+
 bool is_readable_layout(std::string_view format) {
   return format == "float-quantized" || format == "mxfp8-quantized" || format == "pack-quantized" ||
          format == "mxfp4-pack-quantized";
@@ -88,6 +100,9 @@ ModelConfig parse_model_config(std::string_view config) {
                                   "decoder_layers", "num_decoder_layers"});
   out.hidden_size = number_in(levels, {"hidden_size", "d_model", "n_embd", "dim"});
   out.vocab_size = number_in(levels, {"vocab_size", "padded_vocab_size"});
+  out.experts = number_in(
+      levels, {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"});
+  out.shares_keys = says_any(levels, {"num_kv_shared_layers", "attention_k_eq_v", "use_cla"});
   out.quantized = quantized_by_key(*whole, out);
   return out;
 }

@@ -25,6 +25,8 @@ struct ModelConfig {
   // Repeated layers: in all, and of the two halves of an encoder-decoder model.
   std::optional<std::uint64_t> layers, encoder_layers, decoder_layers;
   std::optional<std::uint64_t> hidden_size, vocab_size;
+  std::optional<std::uint64_t> experts;  // of a layer that has some
+  bool shares_keys = false;              // some layers have no keys or values of their own
   // Which key says that the weights are quantized already, and how: "quantization_config, which
   // says fp8". Empty: none does.
   std::string quantized;

@@ -10,6 +10,7 @@ namespace diecast {
 namespace {
 
 bool matches(const std::string& glob, const std::string& name) {
+  if (glob.find_first_of("*?[") == glob.npos) return glob == name;
   return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
@@ -31,19 +32,38 @@ Ignored ignored_by_vllm(std::span<const std::string> list, const std::string& mo
   return any ? Ignored::yes : Ignored::no;
 }
 
-// Entries that end in a projection of compressed attention count for that of every layer.
-Ignored ignored_by_sglang(std::span<const std::string> list, const std::string& module) {
-  constexpr std::string_view kMla[] = {"q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj"};
-  for (const std::string& entry : list) {
-    if (matches(entry, module)) return Ignored::yes;
-    const std::string_view last = last_of(entry);
-    if (std::ranges::find(kMla, last) == std::end(kMla) ||
-        last_of(module).find(last) == std::string_view::npos)
-      continue;
-    const bool five = std::ranges::count(entry, '.') == 4 && std::ranges::count(module, '.') == 4;
-    return five ? Ignored::yes : Ignored::fails;  // it asserts that there are five components
+// Whether the components of an entry are some of the module's, one after another.
+bool is_path_in(std::string_view entry, std::string_view module) {
+  while (entry.ends_with('.')) entry.remove_suffix(1);
+  for (std::size_t at = module.find(entry); at != module.npos; at = module.find(entry, at + 1)) {
+    const std::size_t end = at + entry.size();
+    if ((at == 0 || module[at - 1] == '.') && (end == module.size() || module[end] == '.'))
+      return true;
   }
-  return Ignored::no;
+  return false;
+}
+
+// Entries that end in a projection of compressed attention count for that of every layer.
+bool excluded_by_sglang(const std::string& entry, const std::string& module) {
+  constexpr std::string_view kMla[] = {"q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj"};
+  constexpr std::string_view kInner = "language_model.";
+  if (matches(entry, module)) return true;
+  if (module.starts_with(kInner) && matches(entry, module.substr(kInner.size()))) return true;
+  if (entry.find('.') == entry.npos)
+    for (const std::string_view part : split(module, '.'))
+      if (matches(entry, std::string(part))) return true;
+  const std::string_view last = last_of(entry);
+  return std::ranges::find(kMla, last) != std::end(kMla) &&
+         last_of(module).find(last) != std::string_view::npos;
+}
+
+Ignored ignored_by_sglang(std::span<const std::string> list, const std::string& module) {
+  const bool bank = module.ends_with(".experts");
+  const Ignored skipped = bank ? Ignored::no : skipped_by_sglang(list, module);
+  if (skipped != Ignored::no) return skipped;
+  const bool any = std::ranges::any_of(
+      list, [&](const std::string& entry) { return excluded_by_sglang(entry, module); });
+  return any ? Ignored::yes : Ignored::no;
 }
 
 // What engines make of several and look for in a config.
@@ -52,26 +72,25 @@ bool is_packed(std::string_view role) {
   return std::ranges::find(kPacked, role) != std::end(kPacked);
 }
 
-constexpr std::string_view kNotOfModelOpt = "takes only NVFP4 and FP8 of ModelOpt's formats";
 constexpr Unread kUnread[] = {
     {Engine::sglang,
-     {WeightFormat::nvfp4_w4a16, EngineConfig::modelopt},
-     kNotOfModelOpt,
-     "quantize to --format nvfp4, which SGLang runs on weights alone where it must"},
-    {Engine::sglang,
      {WeightFormat::mxfp8, EngineConfig::modelopt},
-     kNotOfModelOpt,
-     "quantize with --config sglang for it"},
+     true,
+     "looks for their scales by another name where a config says several formats",
+     "quantize all to --format mxfp8 for it, or to nvfp4"},
     {Engine::vllm,
      {WeightFormat::mxfp8, EngineConfig::sglang},
+     false,
      "reads MXFP8 by the names that ModelOpt or compressed-tensors give it",
      "quantize with --config modelopt for it"},
     {Engine::sglang,
      {WeightFormat::mxfp8, EngineConfig::compressed_tensors},
+     false,
      "has no MXFP8 of compressed-tensors",
      "quantize with --config sglang for it"},
     {Engine::sglang,
      {WeightFormat::mxfp4, EngineConfig::compressed_tensors},
+     false,
      "has no MXFP4 of compressed-tensors",
      "quantize to --format nvfp4 for it"}};
 
@@ -101,9 +120,23 @@ std::string packed_module(std::string_view module) {
   return {};
 }
 
-const Unread* unread(Engine engine, const StoredForm& form) {
-  const auto found = std::ranges::find_if(
-      kUnread, [&](const Unread& each) { return each.engine == engine && each.form == form; });
+Ignored skipped_by_sglang(std::span<const std::string> list, const std::string& module) {
+  const auto is_listed = [&](const std::string& name) {
+    return std::ranges::any_of(list, [&](auto& entry) { return is_path_in(entry, name); });
+  };
+  const Ignored parts = parts_ignored(module, is_listed);
+  if (parts != Ignored::no) return parts;
+  const bool one_expert =
+      module.ends_with(".experts") && std::ranges::any_of(list, [&](const std::string& entry) {
+        return entry.find(module) != entry.npos;
+      });
+  return one_expert || is_listed(module) ? Ignored::yes : Ignored::no;
+}
+
+const Unread* unread(Engine engine, const StoredForm& form, bool mixed) {
+  const auto found = std::ranges::find_if(kUnread, [&](const Unread& each) {
+    return each.engine == engine && each.form == form && (mixed || !each.mixed_alone);
+  });
   return found == std::end(kUnread) ? nullptr : found;
 }
 
@@ -113,8 +146,12 @@ bool reads(Engine engine, Fp8Form form) {
 
 std::string_view engine_name(Engine engine) { return engine == Engine::vllm ? "vllm" : "sglang"; }
 
-std::string_view engine_title(Engine engine) {
-  return engine == Engine::vllm ? "vLLM 0.32" : "SGLang";
+std::string_view engine_version(Engine engine) {
+  return engine == Engine::vllm ? "0.32" : "0.5.23";
+}
+
+std::string engine_title(Engine engine) {
+  return cat(engine == Engine::vllm ? "vLLM " : "SGLang ", engine_version(engine));
 }
 
 Ignored ignored_by(Engine engine, std::span<const std::string> list, const std::string& module) {

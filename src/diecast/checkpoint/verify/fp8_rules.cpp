@@ -94,8 +94,7 @@ bool has_own_fp8_rules(std::string_view model_type) {
 
 bool built_without_fp8(std::string_view module) {
   const std::string_view kind = kept_kind(cat(module, kWeightSuffix));
-  return is_head(module) || module.ends_with(".eh_proj") ||
-         kind == "a part of the sparse attention's indexer";
+  return is_head(module) || module.ends_with(".eh_proj") || kind == kIndexerPart;
 }
 
 bool in_whole_blocks(const FoundWeights& found, const FoundWeight& weight,

@@ -31,6 +31,14 @@ std::optional<LayerForm> layer_of(const std::string& algorithm) {
   return std::nullopt;
 }
 
+// SGLang looks for them with "model." before them, too.
+std::vector<std::string> without_model(std::vector<std::string> modules) {
+  constexpr std::string_view kModel = "model.";
+  for (std::string& module : modules)
+    if (module.starts_with(kModel)) module.erase(0, kModel.size());
+  return modules;
+}
+
 // `at`: the config itself, or what hf_quant_config.json has as "quantization".
 Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   SaidConfig out;
@@ -42,6 +50,7 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
     const std::optional<WeightFormat> format = format_of(algorithm);
     if (!format) return not_known("modelopt", algorithm);
     out.form.format = *format;
+    if (out.form.format == WeightFormat::mxfp8) out.skipped = without_model(out.ignore);
     return out;
   }
   const ConfigJson* const layers = member(at, "quantized_layers");
@@ -77,11 +86,6 @@ constexpr std::string_view kBank = ".experts";
 }  // namespace
 
 bool SaidConfig::is_listed(const std::string& module) const {
-  if (form.config == EngineConfig::sglang) {
-    constexpr std::string_view kModel = "model.";  // it is asked for with and without
-    return patterns.match(module) || patterns.match(cat(kModel, module)) ||
-           (module.starts_with(kModel) && patterns.match(module.substr(kModel.size())));
-  }
   if (!module.ends_with(kBank)) return patterns.match(module);
   constexpr std::string_view kParts[] = {"gate_proj", "up_proj", "down_proj", "w1", "w2", "w3"};
   return std::ranges::any_of(kParts, [&](std::string_view part) {  // it asks for its first expert
@@ -112,7 +116,11 @@ Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
   if (form.config == EngineConfig::gpt_oss)  // of which nothing but the experts is quantized
     return module.ends_with(kBank) ? Ignored::no : Ignored::yes;
   Ignored listed = Ignored::no;
-  if (form.config == EngineConfig::modelopt) {
+  const bool taken_for_its_own = engine == Engine::sglang && !mixed &&
+                                 form == StoredForm{WeightFormat::mxfp8, EngineConfig::modelopt};
+  if (form.config == EngineConfig::sglang || taken_for_its_own) {
+    listed = skipped_by_sglang(skipped, module);
+  } else if (form.config == EngineConfig::modelopt) {
     listed = ignored_by(engine, ignore, module);
   } else {
     if (is_listed(module)) return Ignored::yes;
@@ -176,8 +184,10 @@ Result<SaidConfig> said_config(const ConfigJson& config) {
   if (method == "mxfp4") return out;
   if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
   out.form = {WeightFormat::mxfp8, EngineConfig::sglang};
-  DIECAST_CHECK(add_patterns(config, "modules_to_not_convert", out));
-  DIECAST_CHECK(add_patterns(config, "ignored_layers", out));
+  std::vector<std::string> list;
+  add_texts(config, "modules_to_not_convert", list);
+  add_texts(config, "ignored_layers", list);
+  out.skipped = without_model(list);
   return out;
 }
 

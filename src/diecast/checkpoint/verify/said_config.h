@@ -22,9 +22,10 @@
 namespace diecast {
 
 struct SaidConfig {
-  StoredForm form;                  // of what is quantized
-  std::vector<std::string> ignore;  // ModelOpt's: modules that are not, as the config writes them
-  NamePatterns patterns;            // compressed-tensors' and SGLang's list of these
+  StoredForm form;                   // of what is quantized
+  std::vector<std::string> ignore;   // ModelOpt's: modules that are not, as the config writes them
+  std::vector<std::string> skipped;  // the same of MXFP8, which SGLang reads in two configs
+  NamePatterns patterns;             // compressed-tensors' list of these
   // Of two formats (MIXED_PRECISION): what each module is. Those that it does not name are not
   // quantized.
   std::map<std::string, LayerForm> layers;

@@ -4,12 +4,13 @@
 #include <diecast/checkpoint/select/families.h>
 #include <diecast/checkpoint/select/ignore_list.h>
 #include <diecast/checkpoint/select/keep_list.h>
-#include <diecast/checkpoint/side_files.h>
+#include <diecast/checkpoint/verify/float_modules.h>
 #include <diecast/checkpoint/verify/found_weights.h>
+#include <diecast/checkpoint/verify/gaps.h>
 #include <diecast/checkpoint/verify/said_config.h>
+#include <diecast/checkpoint/verify/unread_files.h>
 #include <diecast/checkpoint/verify/verify.h>
 #include <diecast/checkpoint/weight_parts.h>
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,23 +22,29 @@ namespace diecast {
 namespace {
 
 const std::vector<Engine> kBoth = {Engine::vllm, Engine::sglang};
-constexpr std::string_view kAgain = "quantize the model again";
+constexpr std::string_view kAgain = "quantize the model again",
+                           kComplete = "fetch what the model lacks and quantize all of it again";
 
 class Verification {
  public:
-  Verification(const Checkpoint& checkpoint, std::optional<SaidConfig> said)
+  Verification(const Checkpoint& checkpoint, const ModelConfig& config,
+               std::optional<SaidConfig> said)
       : checkpoint_(checkpoint),
         header_(checkpoint.header()),
+        config_(config),
         said_(std::move(said)),
         found_(find_weights(header_)),
         judged_(said_ && said_->fp8 ? std::vector{Engine::vllm} : kBoth) {}
 
   Result<VerifyReport> run() {
+    DIECAST_TRY(model_, LanguageModel::find(found_.named, config_, false));
     const EngineModules modules = engine_modules(found_.plan);
     report_.quantized = found_.weights.size();
     report_.others = modules.others.size();
     for (const std::string& scales : found_.lone_scales)
       add(judged_, "lone", cat(quote(scales), " is a scale of no quantized weight"), kAgain);
+    for (const Gap& gap : gaps_of(found_.named, model_, config_))
+      report_.faults.push_back({judged_, gap.what, std::string(kComplete), gap.count});
     check_units();
     if (!said_) {
       if (!found_.weights.empty())
@@ -74,7 +81,7 @@ class Verification {
         add(fault.engines, fault.what, fault.what, "correct the config of the quantization");
     for (const StoredForm& form : said_->forms())
       for (const Engine engine : kEngines)
-        if (const Unread* why = unread(engine, form))
+        if (const Unread* why = unread(engine, form, said_->mixed))
           add({engine}, cat("unread ", engine_name(engine)),
               cat("the weights are ", word(form.format), " of ", word(form.config), ", and ",
                   engine_title(engine), " ", why->why),
@@ -102,7 +109,7 @@ class Verification {
   void check_listed(Engine engine, const std::string& module, bool quantized) {
     constexpr std::string_view kFix = "quantize the model again, or correct the config's list";
     const Ignored found = said_->ignored(engine, module);
-    const std::string_view title = engine_title(engine);
+    const std::string title = engine_title(engine);
     if (found == Ignored::fails)
       add({engine}, cat(title, " fails"),
           cat(title, " stops at ", quote(module), ": the list names it in part"), kFix);
@@ -136,11 +143,13 @@ class Verification {
       if (!(value > 0) || !std::isfinite(value))
         add(kBoth, "value", cat(quote(one->name), " is not a positive number"), kAgain);
     }
-    if (vision_part(weight.name) || weight.name.ends_with("kv_b_proj.weight") ||
-        weight.name.starts_with("mtp."))
-      add(kBoth, "hard-coded",
-          cat(quote(weight.name), " is quantized, and engines read it as floating point"),
-          "leave it out");
+    const std::vector<Engine> engines =
+        built_of_floats(weight.name, form, model_.drafts(weight.name));
+    if (!engines.empty())
+      add(engines, cat("floats ", engines.size()),
+          cat(quote(weight.name),
+              " is quantized, and read as floating point whatever the config says"),
+          "quantize the model again, with this weight left out");
     return {};
   }
 
@@ -238,33 +247,14 @@ class Verification {
 
   const Checkpoint& checkpoint_;
   const CheckpointHeader& header_;
+  const ModelConfig& config_;
   const std::optional<SaidConfig> said_;
   const FoundWeights found_;
   const std::vector<Engine> judged_;  // whose rules are known
+  LanguageModel model_;
   std::map<std::string, std::size_t> kinds_;
   VerifyReport report_;
 };
-
-// Engines read the files that the index names, and no others.
-Result<void> note_unread_files(const Checkpoint& checkpoint, FileSystem& files,
-                               VerifyReport& report) {
-  const std::string path = checkpoint.folder() + "/";
-  const Descriptor folder(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0));
-  if (!folder) return file_error("open", path, folder.number());
-  std::vector<std::string> unread;
-  const int listed = files.list_directory(folder.number(), [&](std::string_view name) {
-    const bool known = std::ranges::find(checkpoint.names(), name) != checkpoint.names().end();
-    const bool weights = name.ends_with(".safetensors") && !name.starts_with('.');
-    if (weights && !known && !is_draft_file(name)) unread.push_back(quote(name));
-    return true;
-  });
-  if (listed < 0) return file_error("list", path, listed);
-  std::ranges::sort(unread);
-  if (!unread.empty())
-    report.notes.push_back(
-        cat("engines do not read ", join(unread, ", "), ", which the checkpoint does not name"));
-  return {};
-}
 
 }  // namespace
 
@@ -280,8 +270,9 @@ bool VerifyReport::loads(Engine engine) const {
 
 Result<VerifyReport> verify_checkpoint(const Checkpoint& checkpoint, FileSystem& files) {
   DIECAST_TRY(std::optional<SaidConfig> said, said_by_folder(checkpoint, files));
-  DIECAST_TRY(VerifyReport report, Verification(checkpoint, std::move(said)).run());
-  DIECAST_CHECK(note_unread_files(checkpoint, files, report));
+  DIECAST_TRY(const ModelConfig model, read_model_config(checkpoint, files));
+  DIECAST_TRY(VerifyReport report, Verification(checkpoint, model, std::move(said)).run());
+  DIECAST_TRY(report.notes, unread_files(checkpoint, files));
   return report;
 }
 
