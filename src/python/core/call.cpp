@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <new>
 
+#include "allocate.h"
 #include "ops.h"
 
 namespace diecast::python {
@@ -21,8 +22,6 @@ bool wrong_option(const char* op, const diecast_op_option& option, const char* w
   return false;
 }
 
-PyObject* allocate_function = nullptr;  // _frameworks.allocate
-
 Ref shape_of(const diecast_output& output) {
   Ref shape(PyTuple_New(output.ndim));
   for (int d = 0; d < output.ndim; ++d)
@@ -31,12 +30,6 @@ Ref shape_of(const diecast_output& output) {
 }
 
 }  // namespace
-
-PyObject* set_allocate(PyObject*, PyObject* function) {
-  Ref old(allocate_function);
-  allocate_function = Py_NewRef(function);
-  Py_RETURN_NONE;
-}
 
 void Options::set_defaults(const diecast_op_info& info) {
   size = sizeof(std::size_t) * (1 + info.option_count);
@@ -179,18 +172,13 @@ bool Call::take_outputs(const diecast_output* expected, std::size_t count) {
   return false;
 }
 
-bool Call::allocate(const diecast_output* outputs, std::size_t count) {
-  PyObject* const like = objects_[0];
+bool Call::make(const diecast_output* outputs, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    const diecast_output& output = outputs[i];
-    const int index = static_cast<int>(output.index);
+    const std::uint32_t index = outputs[i].index;
     if (objects_[index] != nullptr) continue;
-    const Ref shape = shape_of(output);
-    PyObject* const made =
-        PyObject_CallFunction(allocate_function, "OsO", like, output.dtype, shape.get());
-    if (!own(static_cast<std::size_t>(index), made)) return false;
-    allocated_ = true;
-    if (!read_tensor(index)) return false;
+    if (!own(index, allocate(objects_[0], outputs[i]))) return false;
+    made_bits_ |= std::uint32_t{1} << index;
+    if (!read_tensor(static_cast<int>(index))) return false;
   }
   return true;
 }
@@ -216,7 +204,7 @@ bool Call::ready(bool allocates) {
   std::size_t count = 0;
   if (!expected_outputs(expected, &count)) return false;
   if (out_ != nullptr && !take_outputs(expected, count)) return false;
-  if (allocates && !allocate(expected, count)) return false;
+  if (allocates && !make(expected, count)) return false;
   return finish_place();
 }
 

@@ -1,4 +1,5 @@
 // diecast._core: the extension over the C interface. Importing it opens nothing.
+#include "allocate.h"
 #include "handles.h"
 #include "ops.h"
 #include "place.h"
@@ -24,7 +25,7 @@ PyMethodDef methods[] = {
     {"scratch_shapes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scratch_shapes)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"set_errors", set_errors, METH_O, nullptr},
-    {"set_allocate", set_allocate, METH_O, nullptr},
+    {"set_allocator", set_allocator, METH_O, nullptr},
     {"set_current_stream", set_current_stream, METH_O, nullptr},
     {"set_find_nvrtc", set_find_nvrtc, METH_O, nullptr},
     {"xla_handler", xla_handler, METH_O, nullptr},

@@ -36,8 +36,6 @@ struct Op {
 PyObject* xla_handler(PyObject*, PyObject* on_cuda);
 // The op of a line of the table; `op` of a handle that is not one: null and an exception.
 Op* op_by_name(PyObject* name);
-// Python: set_allocate(function) gives diecast._frameworks.allocate.
-PyObject* set_allocate(PyObject*, PyObject* function);
 // Python: output_shapes(op, /, *tensors, **options), and scratch_shapes of the same.
 PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 PyObject* scratch_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
@@ -71,8 +69,10 @@ class Call {
   PyObject* shapes_of(int role);
   // What the call returns: the one output, or a tuple of those that it has.
   PyObject* result();
-  // After ready(): whether all tensors are the caller's, and which outputs `out=` stands for.
-  bool makes_none() const { return !allocated_; }
+  // After ready(): a tensor by its field, the fields of those that the call made itself, a bit
+  // each, and which outputs `out=` stands for.
+  PyObject* object(int index) const { return objects_[index]; }
+  std::uint32_t made_bits() const { return made_bits_; }
   const std::vector<std::uint8_t>& present() const { return present_; }
 
   Place place;
@@ -87,7 +87,7 @@ class Call {
   // Makes a reference the call's own, as a tensor. False: there is none, and an exception is set.
   bool own(std::size_t index, PyObject* reference);
   bool expected_outputs(diecast_output* outputs, std::size_t* count);
-  bool allocate(const diecast_output* outputs, std::size_t count);
+  bool make(const diecast_output* outputs, std::size_t count);
 
   Op& op_;
   // The first tensor_count of arrays are set.
@@ -104,7 +104,8 @@ class Call {
   const TensorArgument* given_[kMostTensors];  // given_count_ of them
   int given_count_ = 0;
   std::uint32_t given_bits_ = 0;  // the tensors that are named, not those of `out`
-  bool names_outputs_ = false, returns_out_ = false, allocated_ = false;
+  std::uint32_t made_bits_ = 0;
+  bool names_outputs_ = false, returns_out_ = false;
   TensorFields structure_;
   std::vector<std::uint8_t> present_;
   Options own_options_;

@@ -2,8 +2,10 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <utility>
+#include <bit>
+#include <tuple>
 
+#include "allocate.h"
 #include "ops.h"
 
 namespace diecast::python {
@@ -58,9 +60,17 @@ bool Plan::add_out(PyObject* out, const std::vector<std::uint8_t>& present) {
   return true;
 }
 
+bool Plan::add_made(const Call& call) {
+  for (std::uint32_t rest = call.made_bits(); rest != 0; rest &= rest - 1) {
+    const int field = std::countr_zero(rest);
+    if (!add_tensor(static_cast<std::uint8_t>(field), kMade, call.object(field))) return false;
+  }
+  return true;
+}
+
 std::unique_ptr<Plan> Plan::of(const Op& op, const Call& call, PyObject* const* arguments,
                                Py_ssize_t count, PyObject* names) {
-  if (call.place.host || !call.makes_none()) return nullptr;
+  if (call.place.host) return nullptr;
   auto plan = std::make_unique<Plan>();
   plan->names_ = Ref::borrow(names);
   plan->positional_ = count;
@@ -70,19 +80,22 @@ std::unique_ptr<Plan> Plan::of(const Op& op, const Call& call, PyObject* const* 
         i < count ? static_cast<Keyword>(i) : op.keyword(PyTuple_GetItem(names, i - count));
     if (!plan->add(keyword, i, arguments[i])) return nullptr;
   }
+  if (!plan->add_made(call)) return nullptr;
   const auto is_output = [&](Slot slot) { return (op.output_bits >> slot.field & 1) != 0; };
+  const auto order = [&](Slot slot) {
+    const bool output = is_output(slot), made_before = !output && slot.from == kMade;
+    return std::tuple(output, made_before, slot.field);
+  };
   Slot* const first = plan->slots_;
   Slot* const last = first + plan->count_;
-  std::sort(first, last, [&](Slot a, Slot b) {
-    return std::pair(is_output(a), a.field) < std::pair(is_output(b), b.field);
-  });
+  std::sort(first, last, [&](Slot a, Slot b) { return order(a) < order(b); });
   plan->first_output_ = static_cast<int>(std::find_if(first, last, is_output) - first);
   plan->first_of_out_ = plan->count_;
   if (plan->out_at_ >= 0) {  // and no output is named
     if (plan->first_output_ != plan->count_) return nullptr;
     if (!plan->add_out(arguments[plan->out_at_], call.present())) return nullptr;
   }
-  plan->fields_ = op.info->tensor_count;
+  plan->op_ = op.info;
   plan->options_ = call.options();
   return plan;
 }
@@ -102,7 +115,7 @@ bool Plan::has_same(PyObject* names) const {
   for (const Same& same : same_)
     if (arguments[same.at] != same.value.get()) return false;
   for (int i = 0; i < first_of_out_; ++i)
-    if (arguments[slots_[i].from] == Py_None) return false;
+    if (slots_[i].from != kMade && arguments[slots_[i].from] == Py_None) return false;
   if (stream_at_ >= 0 && arguments[stream_at_] == Py_None) return false;
   if (out_at_ < 0) return true;
   PyObject* const out = arguments[out_at_];
@@ -118,21 +131,40 @@ void Plans::keep(const Op& op, const Call& call, PyObject* const* arguments, Py_
   if (auto plan = Plan::of(op, call, arguments, count, names)) oldest = std::move(plan);
 }
 
+[[gnu::hot]] bool PlannedCall::read(int slot, PyObject* tensor) {
+  exchange_ = quick_table_of(tensor);
+  if (exchange_ == nullptr) return false;
+  if (exchange_->view_from_object(tensor, &read_[slot]) != 0) return PyErr_Clear(), false;
+  if (read_[slot].device_type != kCuda) return false;
+  structure_.all[plan_->slots_[slot].field] = &read_[slot];
+  objects_[slot] = tensor;
+  return true;
+}
+
 [[gnu::hot]] bool PlannedCall::read_tensors(PyObject* const* arguments) {
-  structure_.size = sizeof(std::size_t) * (1 + plan_->fields_);
-  std::fill_n(structure_.all, plan_->fields_, nullptr);
+  structure_.size = sizeof(std::size_t) * (1 + plan_->op_->tensor_count);
+  std::fill_n(structure_.all, plan_->op_->tensor_count, nullptr);
   for (int i = 0; i < plan_->count_; ++i) {
     const Plan::Slot slot = plan_->slots_[i];
-    const bool named = i < plan_->first_of_out_;
-    PyObject* const object = named ? arguments[slot.from] : PyTuple_GetItem(out_.get(), slot.from);
-    exchange_ = quick_table_of(object);
-    if (exchange_ == nullptr) return false;
-    if (exchange_->view_from_object(object, &read_[i]) != 0) return PyErr_Clear(), false;
-    if (read_[i].device_type != kCuda) return false;
-    structure_.all[slot.field] = &read_[i];
-    objects_[i] = object;
+    PyObject* const tensor = slot.from == Plan::kMade   ? make(slot.field)
+                             : i < plan_->first_of_out_ ? arguments[slot.from]
+                                                        : PyTuple_GetItem(out_.get(), slot.from);
+    if (tensor == nullptr || !read(i, tensor)) return false;
   }
   return plan_->count_ > 0;
+}
+
+[[gnu::noinline]] PyObject* PlannedCall::make(std::uint8_t field) {
+  if (made_count_ == 0 &&
+      diecast_op_outputs(plan_->op_->number, &structure_, &plan_->options_, expected_,
+                         std::size(expected_), &expected_count_) != diecast_ok)
+    return nullptr;
+  for (std::size_t i = 0; i < expected_count_; ++i) {
+    if (expected_[i].index != field) continue;
+    PyObject* const made = allocate(objects_[0], expected_[i]);
+    return made == nullptr ? nullptr : made_[made_count_++] = made;
+  }
+  return nullptr;
 }
 
 [[gnu::hot]] bool PlannedCall::take(const Plans& plans, PyObject* const* arguments,

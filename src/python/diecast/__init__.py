@@ -14,7 +14,7 @@ from ._errors import (CLASSES as _CLASSES, ArgumentError, CompileError, DtypeErr
                       ExecutionError, WouldCompile)
 
 _core.set_errors(_CLASSES)
-_core.set_allocate(_frameworks.allocate)
+_core.set_allocator(_frameworks.allocator)
 _core.set_current_stream(_frameworks.current_stream)
 _core.set_find_nvrtc(_frameworks.find_nvrtc)
 
