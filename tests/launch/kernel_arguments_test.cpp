@@ -201,7 +201,7 @@ TEST_F(ArgumentCheckTest, RowStridesAreChecked) {
   EXPECT_EQ(with(1, Argument::tensor(DType::u8, address(0x2000), 40)),
             "diecast: shape_mismatch: `codes` has rows 40 elements apart; the kernel takes dense "
             "rows of 32\n"
-            "  fix: copy codes to dense rows");
+            "  fix: give codes dense rows");
 }
 
 TEST_F(ArgumentCheckTest, DenseRowsMustKeepTheAlignmentToo) {

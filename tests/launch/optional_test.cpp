@@ -76,8 +76,9 @@ TEST_P(OptionalTensor, NeedNotBeNamedWhereItIsAbsent) {
   const auto given = arguments(false);
   const auto launched = kernel_->launch({{"rows", given[3]}, {"x", given[0]}, {"y", given[2]}}, {});
   EXPECT_EQ(launched.ok(), !GetParam());
-  if (!launched)
+  if (!launched) {
     EXPECT_NE(launched.error().what.find("nothing is given as `bias`"), std::string::npos);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(IsThere, OptionalTensor, ::testing::Bool());

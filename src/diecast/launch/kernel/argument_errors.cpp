@@ -191,10 +191,11 @@ Result<void> ArgumentCheck::check_rows(std::size_t index, std::int64_t stride, s
                    cat("give a row stride of at least ", row, " elements"));
   if (stride > row && !argument.stride) {
     const auto& apart = template_->argument(argument.name)->stride;
+    const bool read = argument.direction != Argument::Direction::out;
     return failure(
         ErrorCode::shape_mismatch, index,
         cat("has rows ", stride, " elements apart; the kernel takes dense rows of ", row),
-        cat("copy ", argument.name, " to dense rows",
+        cat(read ? "copy " : "give ", argument.name, read ? " to" : "", " dense rows",
             apart ? cat(kOrSpecialize, "where they may be apart: ", apart->text()) : ""));
   }
   const std::int64_t bytes = plans_[index].element_bytes;
