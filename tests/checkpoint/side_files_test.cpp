@@ -44,7 +44,7 @@ TEST_F(SideFilesTest, AllButWeightsAndHiddenFilesGoAlong) {
                            "stray.safetensors", "pytorch_model.bin.index.json", "mtp.safetensors"})
     write(name, "not this");
   std::filesystem::create_directories(model_ + "/original");
-  write("original/params.json", "{}");
+  write("original/consolidated.00.pth", "not this");
   std::filesystem::create_symlink("LICENSE", model_ + "/NOTICE");  // as in a download cache
   const auto report = quantize();
   ASSERT_TRUE(report) << report.error().message();
@@ -53,9 +53,9 @@ TEST_F(SideFilesTest, AllButWeightsAndHiddenFilesGoAlong) {
                                       "mtp.safetensors", "tokenizer.json"}));
   EXPECT_EQ(tree(small_).size(), 4u + 6);
   EXPECT_EQ(report->side_files.notes()[0],
-            "not taken along: \"consolidated.00.pth\" (8 B), \"original\" (a folder), "
-            "\"pytorch_model.bin\" (8 B), \"pytorch_model.bin.index.json\" (8 B), "
-            "\"stray.safetensors\" (8 B)");
+            "not taken along: \"consolidated.00.pth\" (8 B), \"pytorch_model.bin\" (8 B), "
+            "\"pytorch_model.bin.index.json\" (8 B), \"stray.safetensors\" (8 B), "
+            "\"original\" (a folder of 8 B)");
   EXPECT_EQ(of_small("NOTICE"), "free\n");
   EXPECT_TRUE(of_small("tokenizer.json") == text_of(model_ + "/tokenizer.json"));
 }

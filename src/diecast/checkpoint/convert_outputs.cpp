@@ -36,6 +36,14 @@ Result<void> ConvertOutputs::check_space(const Plan& plan, const std::string& ou
                "free these, or name an output on another file system"};
 }
 
+Result<void> ConvertOutputs::make(const std::string& folder) {
+  const int made = files_->make_directory_at(AT_FDCWD, folder.c_str(), 0777);
+  if (made == -EEXIST) return {};
+  if (made < 0) return file_error("create the folder", folder, made);
+  made_.push_back(folder);
+  return sync_directory_of(*files_, folder);
+}
+
 Result<void> ConvertOutputs::make_folder(const std::string& output) {
   std::string folder = output;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
@@ -56,14 +64,7 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
                      ", but ", quote(input_->path(), 1000), " becomes a folder"),
                  "give the output a folder, new or there: its files are named as the input's"};
   }
-  if (found < 0) {
-    const int made = files_->make_directory_at(AT_FDCWD, folder.c_str(), 0777);
-    if (made < 0 && made != -EEXIST) return file_error("create the folder", folder, made);
-    if (made >= 0) {
-      made_ = folder;
-      DIECAST_CHECK(sync_directory_of(*files_, folder));
-    }
-  }
+  if (found < 0) DIECAST_CHECK(make(folder));
   folder_ = folder == "/" ? folder : folder + "/";
   return refuse_others();
 }
@@ -121,6 +122,8 @@ Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Pla
   if (input.in_folder()) {
     DIECAST_CHECK(out.make_folder(output));
     if (input.index()) DIECAST_CHECK(out.refuse_finished(out.folder_ + input.index_name(), true));
+    for (const std::string& name : out.side_files_.folders())
+      DIECAST_CHECK(out.make(out.folder_ + name));
     DIECAST_TRY(out.staged_, out.side_files_.stage(out.folder_, overwrite, files));
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -147,7 +150,8 @@ ConvertOutputs::~ConvertOutputs() {
   writers_.clear();
   staged_.clear();
   // A folder that is no longer empty is somebody else's too and stays.
-  if (!made_.empty()) files_->unlink_at(AT_FDCWD, made_.c_str(), AT_REMOVEDIR);
+  for (; !made_.empty(); made_.pop_back())
+    files_->unlink_at(AT_FDCWD, made_.back().c_str(), AT_REMOVEDIR);
 }
 
 std::uint64_t ConvertOutputs::data_bytes() const {

@@ -23,7 +23,7 @@ class ConvertOutputs {
                                        FileSystem& files);
   ConvertOutputs(ConvertOutputs&& other) noexcept;
   ConvertOutputs& operator=(ConvertOutputs&&) = delete;
-  ~ConvertOutputs();  // without commit() a folder that was made is gone again
+  ~ConvertOutputs();  // without commit() folders that were made are gone again
 
   std::vector<SafetensorsWriter>& writers() { return writers_; }
   const SideFiles& side_files() const { return side_files_; }
@@ -37,6 +37,7 @@ class ConvertOutputs {
  private:
   ConvertOutputs(const Checkpoint& input, FileSystem& files) : input_(&input), files_(&files) {}
   Result<void> check_space(const Plan& plan, const std::string& output) const;
+  Result<void> make(const std::string& folder);
   Result<void> make_folder(const std::string& output);
   Result<void> refuse_others() const;
   Result<void> refuse_finished(const std::string& path, bool finished) const;
@@ -45,8 +46,8 @@ class ConvertOutputs {
 
   const Checkpoint* input_;
   FileSystem* files_;
-  std::string folder_;  // ends in a slash; empty where the output is a file
-  std::string made_;    // the folder, if it was made here
+  std::string folder_;             // ends in a slash; empty where the output is a file
+  std::vector<std::string> made_;  // folders that were made here, the outermost first
   bool overwrite_ = false;
   std::vector<SafetensorsWriter> writers_;
   SideFiles side_files_;

@@ -104,23 +104,14 @@ Error other_file(const std::string& path) {
           "name a new folder, move that file away, or replace it with --overwrite"};
 }
 
-// What stands beside the weights.
-struct Kind {
-  bool folder = false;
-  mode_t mode = 0;
-  std::uint64_t bytes = 0;
-};
+// What a folder beside the weights becomes a part of the output by.
+constexpr std::size_t kFolderFiles = 32;
+constexpr std::uint64_t kFolderBytes = 64 << 20;
 
-// A link counts as what it leads to, and as nothing where that is not; so does what is no file.
-Result<std::optional<Kind>> kind_of(const std::string& path, FileSystem& files) {
-  struct stat status;
-  const int found = files.status_at(AT_FDCWD, path.c_str(), &status, 0);
-  if (found == -ENOENT || found == -ENOTDIR || found == -ELOOP) return std::optional<Kind>();
-  if (found < 0) return file_error("read", path, found);
-  const bool folder = S_ISDIR(status.st_mode);
-  if (!folder && !S_ISREG(status.st_mode)) return std::optional<Kind>();
-  return std::optional(
-      Kind{folder, status.st_mode & 0777u, static_cast<std::uint64_t>(status.st_size)});
+// "1_Pooling", as sentence-transformers names what comes behind a model.
+bool is_numbered(std::string_view folder) {
+  const std::size_t digits = folder.find_first_not_of("0123456789");
+  return digits != folder.npos && digits > 0 && folder[digits] == '_';
 }
 
 }  // namespace
@@ -133,31 +124,57 @@ Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, Fil
   SideFiles out;
   if (!input.in_folder()) return out;
   out.from_ = input.folder() + "/";
-  const Descriptor folder(files,
-                          files.open_at(AT_FDCWD, out.from_.c_str(), O_RDONLY | O_DIRECTORY, 0));
-  if (!folder) return file_error("open", out.from_, folder.number());
-  std::vector<std::string> names;
-  const int listed = files.list_directory(folder.number(), [&](std::string_view name) {
-    const bool its_own =
-        name == input.index_name() || std::ranges::find(input.names(), name) != input.names().end();
-    if (!name.starts_with('.') && !its_own) names.emplace_back(name);
-    return true;
-  });
-  if (listed < 0) return file_error("list", out.from_, listed);
-  std::ranges::sort(names);
+  DIECAST_TRY(const std::vector<FolderEntry> entries, folder_entries(out.from_, files));
   std::vector<std::string> left;
-  for (std::string& name : names) {
-    DIECAST_TRY(const std::optional<Kind> kind, kind_of(out.from_ + name, files));
-    if (!kind) continue;
-    if (kind->folder || (has_weights(name) && !is_draft_file(name)))
-      left.push_back(cat(quote(name),
-                         kind->folder ? " (a folder)" : cat(" (", human_bytes(kind->bytes), ")")));
-    else
-      out.list_.push_back({std::move(name), {}, kind->mode, kind->bytes});
+  for (const FolderEntry& entry : entries) {
+    const std::string& name = entry.name;
+    if (!entry.folder && name != input.index_name() &&
+        std::ranges::find(input.names(), name) == input.names().end()) {
+      if (has_weights(name) && !is_draft_file(name))
+        left.push_back(cat(quote(name), " (", human_bytes(entry.bytes), ")"));
+      else
+        out.list_.push_back({name, {}, entry.mode, entry.bytes});
+    }
   }
+  for (const FolderEntry& entry : entries)
+    if (entry.folder) DIECAST_CHECK(out.add_folder(entry, files, left));
   if (!left.empty()) out.notes_.push_back(cat("not taken along: ", join(left, ", ")));
   DIECAST_CHECK(out.adapt(plan, files));
   std::ranges::sort(out.list_, {}, &SideFile::name);
+  return out;
+}
+
+// All of it, or nothing; then it is named in `left`.
+Result<void> SideFiles::add_folder(const FolderEntry& folder, FileSystem& files,
+                                   std::vector<std::string>& left) {
+  if (folder.link) {
+    left.push_back(cat(quote(folder.name), " (a link to a folder)"));
+    return {};
+  }
+  const std::string from = cat(from_, folder.name, "/");
+  DIECAST_TRY(const std::vector<FolderEntry> inside, files_below(from, files));
+  std::uint64_t bytes = 0;
+  bool weights = false;
+  for (const FolderEntry& file : inside) {
+    bytes += file.bytes;
+    weights = weights || has_weights(file.name);
+  }
+  const bool belongs = !weights || (is_numbered(folder.name) && named("modules.json") != nullptr);
+  if (!belongs || inside.size() > kFolderFiles || bytes > kFolderBytes) {
+    left.push_back(cat(quote(folder.name), " (a folder of ", human_bytes(bytes), ")"));
+    return {};
+  }
+  for (const FolderEntry& file : inside)
+    list_.push_back({cat(folder.name, "/", file.name), {}, file.mode, file.bytes});
+  return {};
+}
+
+std::set<std::string> SideFiles::folders() const {
+  std::set<std::string> out;
+  for (const SideFile& file : list_)
+    for (std::size_t slash = file.name.find('/'); slash != file.name.npos;
+         slash = file.name.find('/', slash + 1))
+      out.insert(file.name.substr(0, slash));
   return out;
 }
 
