@@ -192,7 +192,8 @@ std::vector<ModelFolder> dense_folders() {
   ! layers.{0..1}.feed_forward.w2.weight [64,96]
     layers.{0..1}.{attention,ffn}_norm.weight [64]
     norm.weight [64]
-    output.weight [256,64])"},
+    output.weight [256,64])",
+       "", false},
   };
 }
 

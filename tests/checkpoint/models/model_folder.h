@@ -18,6 +18,7 @@ struct ModelFolder {
   std::string_view config;
   std::string_view tensors;
   std::string_view refused = {};  // words of the one reason for which it must be refused
+  bool loads = true;              // engines load it once it is quantized; not without a config
 };
 
 struct ModelTensor {

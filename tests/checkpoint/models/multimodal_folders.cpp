@@ -115,7 +115,8 @@ std::vector<ModelFolder> multimodal_folders() {
   ! layers.0.feed_forward.{w1,w2,w3}.weight [64,64]
     vision_encoder.transformer.layers.0.attention.{wq,wk,wv,wo}.weight [64,64]
     vision_language_adapter.w_{in,out}.weight [64,64]
-    output.weight [256,64])"},
+    output.weight [256,64])",
+       "", false},
       {"molmo", R"({"model_type": "molmo", "num_hidden_layers": 1, "vocab_size": 256})", R"(
     model.transformer.wte.embedding [256,64]
     model.transformer.wte.new_embedding [128,64]

@@ -81,7 +81,8 @@ std::vector<ModelFolder> other_folders() {
     model.embed_tokens.weight [256,64]
   ! model.layers.0.self_attn.o_proj.weight [128,128] F8_E4M3
   - model.layers.0.self_attn.o_proj.weight_scale_inv [1,1] F32
-  ! model.layers.0.mlp.up_proj.weight [64,64])"},
+  ! model.layers.0.mlp.up_proj.weight [64,64])",
+       "", false},
       {"deepseek_v3_fp8", R"({"num_hidden_layers": 1, "quantization_config":
                               {"quant_method": "fp8", "weight_block_size": [128, 128]}})",
        R"(
@@ -130,7 +131,8 @@ std::vector<ModelFolder> other_folders() {
   ! model.layers.7.mlp.experts.{0..1}.{gate,up,down}_proj.weight [64,64]
     model.layers.7.mlp.gate.weight [2,64]
     model.visual.blocks.0.attn.qkv.weight [64,64]
-    lm_head.weight [256,64])"},
+    lm_head.weight [256,64])",
+       "", false},
       {"audio_codec", "", R"(
     encoder.model.3.conv.weight [64,32,16]
     decoder.model.3.block.1.conv.weight [64,32,16])",

@@ -225,7 +225,9 @@ class Verification {
       const bool several = of.family != nullptr || !expert_bank(tensor.name).empty();
       if (!several) continue;
       std::optional<LayerForm> format;
-      if (quantized.contains(tensor.name))
+      const bool is_quantized = quantized.contains(tensor.name);
+      if (!is_quantized && !kept_kind(tensor.name).empty()) continue;  // no part of what is fused
+      if (is_quantized)
         format = said_ && said_->mixed ? mixed_form(tensor.name) : LayerForm();
       units[unit_of(found_.named, tensor.name)].insert(format);
     }
