@@ -27,7 +27,7 @@ class Maker(Fake):
 @pytest.fixture
 def makers(monkeypatch):
     """A call's x and amax whose framework makes its outputs and scratch."""
-    kinds = SimpleNamespace(uint8=U8, float32=F32, float8_e4m3fn=E4M3)
+    kinds = SimpleNamespace(uint8=U8, float32=F32, bfloat16=BF16, float8_e4m3fn=E4M3)
     monkeypatch.setitem(sys.modules, "torch", kinds)
     monkeypatch.setattr(Maker, "made", [])
     return Maker(1, BF16, ROWS, COLS), Maker(2, F32, 1)

@@ -14,6 +14,17 @@
 namespace diecast::c {
 namespace {
 
+template <class T>
+Result<KernelArgument> whole(const TensorName& name, std::int64_t given) {
+  if (std::in_range<T>(given)) return KernelArgument::scalar(static_cast<T>(given));
+  constexpr std::int64_t kMost = INT64_MAX;
+  const std::uint64_t high =
+      std::min<std::uint64_t>(kMost, static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
+  return Error{
+      ErrorCode::value_not_allowed, cat(name.text(), ": it is ", given),
+      cat("pass an integer from ", std::int64_t{std::numeric_limits<T>::min()}, " to ", high)};
+}
+
 class ByName {
  public:
   ByName(const Kernel& kernel, std::span<const diecast_argument> given)
@@ -140,7 +151,7 @@ class ByName {
       case Argument::Kind::size:
         return size(wanted, given_[i]);
       case Argument::Kind::scalar:
-        return scalar(wanted, *given_[i]);
+        return scalar_of({name(), wanted.name}, wanted.dtype, *given_[i]);
       case Argument::Kind::structure:
       case Argument::Kind::tensor_map:
         break;
@@ -197,52 +208,6 @@ class ByName {
                  cat("pass ", wanted.name, " = a number"));
   }
 
-  Result<KernelArgument> scalar(const BoundArgument& wanted, const diecast_argument& given) const {
-    const bool integer = given.kind == DIECAST_INTEGER || given.kind == DIECAST_SIZE;
-    const bool real = wanted.dtype == DType::f32 || wanted.dtype == DType::f64;
-    if (!integer && !(real && given.kind == DIECAST_NUMBER)) {
-      return wrong(ErrorCode::dtype_mismatch, wanted.name,
-                   cat("it is a scalar of type ", dtype_name(wanted.dtype)),
-                   real ? "pass a number" : "pass an integer");
-    }
-    const double number = integer ? static_cast<double>(given.integer) : given.number;
-    switch (wanted.dtype) {
-      case DType::f32:
-        return KernelArgument::scalar(static_cast<float>(number));
-      case DType::f64:
-        return KernelArgument::scalar(number);
-      case DType::i8:
-        return whole<std::int8_t>(wanted, given.integer);
-      case DType::u8:
-        return whole<std::uint8_t>(wanted, given.integer);
-      case DType::u16:
-        return whole<std::uint16_t>(wanted, given.integer);
-      case DType::i32:
-        return whole<std::int32_t>(wanted, given.integer);
-      case DType::u32:
-        return whole<std::uint32_t>(wanted, given.integer);
-      case DType::u64:
-        return whole<std::uint64_t>(wanted, given.integer);
-      case DType::i64:
-        return KernelArgument::scalar(given.integer);
-      default:
-        return wrong(ErrorCode::not_supported, wanted.name,
-                     cat("no number is a scalar of type ", dtype_name(wanted.dtype)),
-                     "have the template take an f32, and convert it there");
-    }
-  }
-
-  template <class T>
-  Result<KernelArgument> whole(const BoundArgument& wanted, std::int64_t given) const {
-    if (std::in_range<T>(given)) return KernelArgument::scalar(static_cast<T>(given));
-    constexpr std::int64_t kMost = INT64_MAX;
-    const std::uint64_t high =
-        std::min<std::uint64_t>(kMost, static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
-    return wrong(
-        ErrorCode::value_not_allowed, wanted.name, cat("it is ", given),
-        cat("pass an integer from ", std::int64_t{std::numeric_limits<T>::min()}, " to ", high));
-  }
-
   const Kernel& kernel_;
   const std::vector<BoundArgument>& wanted_;
   const std::span<const diecast_argument> all_;
@@ -251,6 +216,42 @@ class ByName {
 };
 
 }  // namespace
+
+Result<KernelArgument> scalar_of(const TensorName& name, DType type,
+                                 const diecast_argument& given) {
+  const bool integer = given.kind == DIECAST_INTEGER || given.kind == DIECAST_SIZE;
+  const bool real = type == DType::f32 || type == DType::f64;
+  if (!integer && !(real && given.kind == DIECAST_NUMBER)) {
+    return Error{ErrorCode::dtype_mismatch,
+                 cat(name.text(), ": it is a scalar of type ", dtype_name(type)),
+                 real ? "pass a number" : "pass an integer"};
+  }
+  const double number = integer ? static_cast<double>(given.integer) : given.number;
+  switch (type) {
+    case DType::f32:
+      return KernelArgument::scalar(static_cast<float>(number));
+    case DType::f64:
+      return KernelArgument::scalar(number);
+    case DType::i8:
+      return whole<std::int8_t>(name, given.integer);
+    case DType::u8:
+      return whole<std::uint8_t>(name, given.integer);
+    case DType::u16:
+      return whole<std::uint16_t>(name, given.integer);
+    case DType::i32:
+      return whole<std::int32_t>(name, given.integer);
+    case DType::u32:
+      return whole<std::uint32_t>(name, given.integer);
+    case DType::u64:
+      return whole<std::uint64_t>(name, given.integer);
+    case DType::i64:
+      return KernelArgument::scalar(given.integer);
+    default:
+      return Error{ErrorCode::not_supported,
+                   cat(name.text(), ": no number is a scalar of type ", dtype_name(type)),
+                   "have the template take an f32, and convert it there"};
+  }
+}
 
 Result<std::vector<KernelArgument>> arguments_by_name(const Kernel& kernel,
                                                       std::span<const diecast_argument> given) {

@@ -4,6 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/c/abi.h>
+#include <diecast/c/tensors.h>
 #include <diecast/launch/kernel.h>
 
 #include <cstddef>
@@ -17,5 +18,9 @@ namespace diecast::c {
 // that no tensor tells), shape_mismatch, dtype_mismatch, value_not_allowed (a scalar's range).
 Result<std::vector<KernelArgument>> arguments_by_name(const Kernel& kernel,
                                                       std::span<const diecast_argument> given);
+
+// A number as a scalar of the kernel's type. Errors: dtype_mismatch, value_not_allowed (its range),
+// not_supported.
+Result<KernelArgument> scalar_of(const TensorName& name, DType type, const diecast_argument& given);
 
 }  // namespace diecast::c

@@ -1,9 +1,20 @@
 // Kernels of the C interface: any template, prepared and launched.
 #include <diecast/c/kernel_arguments.h>
 #include <diecast/c/objects.h>
+#include <diecast/c/recall_launch.h>
 
 using namespace diecast;
 using namespace diecast::c;
+
+// A launch that is like none of the thread's last ones.
+[[gnu::noinline]] static Result<void> launch_read(std::uint64_t handle, const Kernel& kernel,
+                                                  std::span<const diecast_argument> given,
+                                                  Stream stream) {
+  DIECAST_TRY(const auto values, arguments_by_name(kernel, given));
+  if (RecalledLaunch* const last = LastLaunches::make_at(launch_place(handle, given)))
+    last->keep(handle, kernel, given, values);
+  return kernel.launch(values, stream);
+}
 
 extern "C" {
 
@@ -34,8 +45,13 @@ std::int32_t diecast_kernel_launch(diecast_handle kernel, const diecast_argument
     Used<KernelObject> used;
     DIECAST_CHECK(used.take(kernel, "diecast_kernel_launch"));
     if (count > 0) DIECAST_CHECK(check_given(arguments, "diecast_kernel_launch", "arguments"));
-    DIECAST_TRY(const auto values, arguments_by_name(*used->kernel, {arguments, count}));
-    return used->kernel->launch(values, Stream{stream});
+    const std::span given(arguments, count);
+    const std::size_t place = launch_place(kernel, given);
+    if (RecalledLaunch* const last = LastLaunches::at(place)) {
+      if (const auto values = last->take(kernel, given); !values.empty())
+        return used->kernel->launch(values, Stream{stream});
+    }
+    return launch_read(kernel, *used->kernel, given, Stream{stream});
   });
 }
 

@@ -140,7 +140,8 @@ struct Binding {
   static void recall(const Views& views, const void* tensors, const void* options,
                      const Device& device, std::uint64_t runtime_handle, const Prepared* known) {
     if constexpr (Recalls<Bound>) {
-      if (Recalled<Bound>* const last = LastCalls<Bound>::make_like(tensors))
+      if (Recalled<Bound>* const last =
+              LastCalls<Bound>::make_at(form_number(Bound::info(), tensors)))
         last->keep(views, tensors, options, device, runtime_handle, known);
     }
   }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <diecast/c/abi.h>
+#include <diecast/c/of_thread.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 
 #include <array>
 #include <cstdint>
-#include <utility>
 
 namespace diecast::c {
 
@@ -140,36 +140,9 @@ concept Recalls = requires(typename Bound::Views& views) {
 inline constexpr std::size_t kForms = 8;
 std::size_t form_number(const diecast_op_info& info, const void* tensors);
 
-// A thread's last calls of an op, one for each number of a form. Each is made as it is first kept,
-// in memory that ends with the thread. The pointers need no destructor: a call from another
-// object's destructor, as the thread ends, finds and keeps nothing.
+// A thread's last calls of an op, one for each number of a form.
 template <class Bound>
-class LastCalls {
- public:
-  // Null: there was none of this form's number.
-  static Recalled<Bound>* like(const diecast_op_info& info, const void* tensors) {
-    return calls_[form_number(info, tensors)];
-  }
-  // Null: the thread ends.
-  static Recalled<Bound>* make_like(const void* tensors) {
-    if (ended_) return nullptr;
-    static thread_local const AtEnd at_end;
-    Recalled<Bound>*& call = calls_[form_number(Bound::info(), tensors)];
-    if (call == nullptr) call = new Recalled<Bound>;
-    return call;
-  }
-
- private:
-  struct AtEnd {
-    AtEnd() {}
-    ~AtEnd() {
-      ended_ = true;
-      for (Recalled<Bound>*& call : calls_) delete std::exchange(call, nullptr);
-    }
-  };
-  static inline thread_local constinit std::array<Recalled<Bound>*, kForms> calls_{};
-  static inline thread_local constinit bool ended_ = false;
-};
+using LastCalls = OfThread<Recalled<Bound>, kForms>;
 
 // The views of a call like this thread's last one, while it lasts; null: there was none.
 template <class Bound>
@@ -179,7 +152,7 @@ struct Taken {
 
   Taken(const void* tensors, const void* options, const Device& device) {
     const diecast_op_info& info = Bound::info();
-    last = LastCalls<Bound>::like(info, tensors);
+    last = LastCalls<Bound>::at(form_number(info, tensors));
     if (last != nullptr) views = last->take(info, tensors, options, device);
   }
   Taken(const Taken&) = delete;

@@ -1,8 +1,7 @@
 // Kernels of any template: preparing one, and calling it with whatever tensors Python has.
 #include "handles.h"
-#include "place.h"
+#include "kernel_call.h"
 #include "runtime.h"
-#include "tensor.h"
 
 namespace diecast::python {
 namespace {
@@ -25,9 +24,6 @@ PyObject* kernel_spelling(PyObject*, PyObject* kernel) {
   return text_of([&](diecast_text* text) { return diecast_kernel_spelling(handle, text); });
 }
 
-// What is said of an argument of a call, beside its name; _kernel.py has the same numbers.
-enum Trait : long { kWritten = 1, kStructure = 2, kParameter = 4 };
-
 // The arguments of one launch, as they are read.
 class Arguments {
  public:
@@ -36,7 +32,7 @@ class Arguments {
   // `argument`: its name and traits. False: an exception is set.
   bool add(PyObject* value, PyObject* argument);
   // A number for the kind of the last one that was added: its type, dimensions and device.
-  long long kind() const;
+  std::int64_t kind() const;
   bool last_is_tensor() const { return given_[count_ - 1].kind == DIECAST_TENSOR; }
   bool launch(diecast_handle kernel, PyObject* device, PyObject* stream);
 
@@ -106,12 +102,9 @@ bool Arguments::add(PyObject* value, PyObject* argument) {
   return read;
 }
 
-long long Arguments::kind() const {
+std::int64_t Arguments::kind() const {
   const diecast_argument& last = given_[count_ - 1];
-  if (last.kind != DIECAST_TENSOR) return last.kind;
-  const diecast_tensor& of = *last.tensor;
-  return of.type_code | of.type_bits << 8 | std::int64_t{of.ndim} << 16 |
-         std::int64_t{of.device_type} << 24 | std::int64_t{of.device_id} << 32;
+  return last.kind == DIECAST_TENSOR ? kind_of(*last.tensor) : last.kind;
 }
 
 bool Arguments::launch(diecast_handle kernel, PyObject* device, PyObject* stream) {
@@ -135,19 +128,6 @@ struct Form {
             PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 0), nullptr)};
   }
 };
-
-// The values of a call in their order, those with names last.
-Ref values_of(PyObject* tensors, PyObject* named) {
-  const Py_ssize_t first = PyTuple_Size(tensors);
-  Ref all(PyTuple_New(first + PyDict_Size(named)));
-  for (Py_ssize_t i = 0; all && i < first; ++i)
-    PyTuple_SetItem(all.get(), i, Py_NewRef(PyTuple_GetItem(tensors, i)));
-  PyObject *name = nullptr, *value = nullptr;
-  Py_ssize_t at = 0, to = first;
-  while (all && PyDict_Next(named, &at, &name, &value) != 0)
-    PyTuple_SetItem(all.get(), to++, Py_NewRef(value));
-  return all;
-}
 
 // Reads the values of a call. Calls that a variant serves have one key: the kinds of tensors and
 // numbers, parameters themselves, the type of the first tensor and the device.
@@ -188,17 +168,33 @@ Ref variant_of(const Form& form, PyObject* key, PyObject* tensors, PyObject* nam
   return made;
 }
 
-// kernel_call(form, tensors, {name: value}, device, stream): the outputs that it made.
-PyObject* kernel_call(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 5) return PyErr_SetString(PyExc_TypeError, "kernel_call takes 5 arguments"), nullptr;
-  PyObject *const tensors = arguments[1], *const named = arguments[2], *const device = arguments[3];
-  const Form form = Form::of(arguments[0]);
+}  // namespace
+
+std::int64_t kind_of(const diecast_tensor& tensor) {
+  return tensor.type_code | tensor.type_bits << 8 | std::int64_t{tensor.ndim} << 16 |
+         std::int64_t{tensor.device_type} << 24 | std::int64_t{tensor.device_id} << 32;
+}
+
+Ref values_of(PyObject* tensors, PyObject* named) {
+  const Py_ssize_t first = PyTuple_Size(tensors);
+  Ref all(PyTuple_New(first + PyDict_Size(named)));
+  for (Py_ssize_t i = 0; all && i < first; ++i)
+    PyTuple_SetItem(all.get(), i, Py_NewRef(PyTuple_GetItem(tensors, i)));
+  PyObject *name = nullptr, *value = nullptr;
+  Py_ssize_t at = 0, to = first;
+  while (all && PyDict_Next(named, &at, &name, &value) != 0)
+    PyTuple_SetItem(all.get(), to++, Py_NewRef(value));
+  return all;
+}
+
+PyObject* call_kernel(PyObject* its_form, const KernelCall& call, Ref& variant) {
+  const Form form = Form::of(its_form);
   Arguments given(form.op);
-  const Ref values = values_of(tensors, named);
+  const Ref values = values_of(call.tensors, call.named);
   if (!values) return nullptr;
-  const Ref key = read_all(form, values.get(), device, given);
+  const Ref key = read_all(form, values.get(), call.device, given);
   if (!key) return nullptr;
-  const Ref variant = variant_of(form, key.get(), tensors, named, device);
+  variant = variant_of(form, key.get(), call.tensors, call.named, call.device);
   if (!variant) return nullptr;
   const diecast_handle kernel = handle_of(PyTuple_GetItem(variant.get(), 0));
   PyObject* const make = PyTuple_GetItem(variant.get(), 1);
@@ -212,8 +208,10 @@ PyObject* kernel_call(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     PyObject* const one = made == 1 ? outputs.get() : PyTuple_GetItem(outputs.get(), i);
     if (one == nullptr || !given.add(one, PyTuple_GetItem(names, i))) return nullptr;
   }
-  return given.launch(kernel, device, arguments[4]) ? outputs.release() : nullptr;
+  return given.launch(kernel, call.device, call.stream) ? outputs.release() : nullptr;
 }
+
+namespace {
 
 // tensor_facts(object) -> (type code, bits, lanes, device type, device number, shape)
 PyObject* tensor_facts(PyObject*, PyObject* object) {
@@ -228,16 +226,15 @@ PyObject* tensor_facts(PyObject*, PyObject* object) {
                        of.device_id, shape.get());
 }
 
-PyMethodDef methods[] = {
-    {"kernel_prepare", kernel_prepare, METH_VARARGS, nullptr},
-    {"kernel_spelling", kernel_spelling, METH_O, nullptr},
-    {"kernel_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kernel_call)),
-     METH_FASTCALL, nullptr},
-    {"tensor_facts", tensor_facts, METH_O, nullptr},
-    {}};
+PyMethodDef methods[] = {{"kernel_prepare", kernel_prepare, METH_VARARGS, nullptr},
+                         {"kernel_spelling", kernel_spelling, METH_O, nullptr},
+                         {"tensor_facts", tensor_facts, METH_O, nullptr},
+                         {}};
 
 }  // namespace
 
-int add_kernels(PyObject* module) { return PyModule_AddFunctions(module, methods); }
+int add_kernels(PyObject* module) {
+  return add_launcher(module) != 0 ? -1 : PyModule_AddFunctions(module, methods);
+}
 
 }  // namespace diecast::python

@@ -53,7 +53,7 @@ def kernel(source, *, name=None, runtime=None):
     return Kernel(name, with_runtime)
 
 
-class Kernel:
+class Kernel(_core.Launcher):
     """A template: k(x, factor, T="bf16", THREADS=256) launches the variant that the call names.
 
     Arguments without a size come in the header's order or by name; a structure is its bytes, or an
@@ -75,10 +75,6 @@ class Kernel:
 
     def __repr__(self):
         return f"<diecast.Kernel {self.name}>"
-
-    def __call__(self, *tensors, device=None, stream=None, **named):
-        form = self._forms.get((len(tensors), *named)) or self._form(tensors, named)
-        return _core.kernel_call(form, tensors, named, device, stream)
 
     def prepare(self, device=None, **parameters):
         """Compiles and loads a variant, whose later launches do neither. Returns its spelling."""
@@ -114,6 +110,7 @@ class Kernel:
         records = self.runtime.tune(self._spelling(fixed), sizes, device)
         self._prepared.clear()
         self._forms.clear()
+        self._forget()
         if save is not None:
             with open(save, "a", encoding="ascii") as file:
                 file.writelines(f"{record}\n" for record in records)
@@ -144,6 +141,8 @@ class Kernel:
         """What calls of so many tensors and of these names have in common, for the extension: the
         kernel's name, the name and traits of each value, the variants that were called, and what
         prepares another."""
+        if form := self._forms.get((len(tensors), *named)):
+            return form
         self._take(tensors, named)
         names = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
         form = (self.name, tuple((name, self._traits(name)) for name in names), {}, self._variant)

@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 import diecast
-from diecast import _shapes
+from diecast import _core, _shapes
 from diecast._table import OPS
 
 _PLACES = ("device", "stream", "runtime")
@@ -167,6 +167,9 @@ def _class(kind):
         elif inspect.isfunction(value) and (not name.startswith("_") or name in (
                 "__init__", "__call__", "__enter__", "__exit__")):
             lines.append(_signature(value, name, "    ", True))
+    if issubclass(kind, _core.Launcher):
+        lines.append("    def __call__(self, *tensors: Any, device: _Device | None = ..., stream: Any = ..., "
+                     "**named: Any) -> Any: ...\n")
     return "".join(lines)
 
 

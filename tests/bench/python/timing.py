@@ -21,6 +21,27 @@ BURST, ROUNDS = 200, 200
 ROWS, COLS = 8, 4096  # a step of decoding
 
 
+# As triton_launch's: four tensors and an int, and nothing that counts.
+OWN_KERNEL = """/* diecast
+size     rows
+size     cols
+arg      x     in    bf16  [rows, cols]
+arg      amax  inout f32   [1]
+arg      data  in    u8    [rows, cols / 2]
+arg      scale in    e4m3  [rows, cols / 16]
+arg      count i32
+arg      rows
+arg      cols
+launch   grid(rows) block(128)
+target   sm_80+
+exchange none
+*/
+DIECAST_KERNEL {
+  if (count == 0) amax[0] = data[0];
+}
+"""
+
+
 def own_operators(names):
     """The same plain call behind operators of torch that do nothing else: define and impl with the
     arguments of diecast's operator and with these four alone, and custom_op."""
@@ -116,6 +137,7 @@ def main():
              "operator": torch.ops.diecast.quantize_nvfp4.out,
              "prepared": diecast.prepare("quantize_nvfp4", x, amax=amax)}
     own_operators(names)
+    names["own"] = diecast.kernel(OWN_KERNEL, name="bench_four_tensors")
     names["empty"], names["uint8"] = torch.empty, torch.uint8
     calls = {
         "C++, plain": False, "C++, prepared": True, "reading four tensors and the stream":
@@ -130,6 +152,7 @@ def main():
         "same(x, amax, out_data=data, out_scale=scale)",
         "a define + impl op of four tensors around the plain call": "four(x, amax, data, scale)",
         "a custom_op around the plain call": "custom(x, amax, data, scale)",
+        "a template of four tensors and an int": "own(x, amax, data, scale, 1)",
         "plain, makes its outputs": "plain(x, amax)", "operator that makes its outputs": "made(x, amax)",
         "torch.empty": "empty((8, 2048), dtype=uint8, device='cuda')", **others(names)}
     times = measured(names, calls)
@@ -153,6 +176,10 @@ def main():
              times["operator"],
              times["a define + impl op of the same schema around the plain call"])),
          "x", 1.15, f"{ns['operator']:.0f} ns")
+    if "a Triton launch of four tensors" in times:
+        show("a launch of an own template against one of Triton", statistics.median(
+            a / b for a, b in zip(times["a template of four tensors and an int"],
+                                  times["a Triton launch of four tensors"])), "x", 0.2)
     show("import diecast", import_milliseconds(), "ms", 30,
          f"Python {sys.version.split()[0]}")
     for name, value in ns.items():
