@@ -19,8 +19,7 @@ using testing::FakeCuda;
 
 constexpr const char* kInstall =
     "\n  fix: install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), or use the host: "
-    "open_host_device() in a program, --target host of `diecast quantize`, `dequantize`, `check` "
-    "and `tune`";
+    "--target host of the command, open_host_device() in C++, device=\"host\" in Python";
 
 std::string refusal(const std::string& path) {
   const auto driver = Driver::open(path);

@@ -163,8 +163,8 @@ namespace diecast {
 
 // The end of the fix of errors about a missing driver or GPU.
 inline constexpr const char* kUseHost =
-    "or use the host: open_host_device() in a program, --target host of `diecast quantize`, "
-    "`dequantize`, `check` and `tune`";
+    "or use the host: --target host of the command, open_host_device() in C++, device=\"host\" in "
+    "Python";
 
 // An initialised driver. Never unloaded: graphs and contexts of the process outlive any owner.
 class Driver {
