@@ -106,8 +106,8 @@ Error nothing_to_dequantize(const CheckpointHeader& header) {
   const auto other = std::ranges::find_if(
       header.tensors, [&](const TensorInfo& tensor) { return has_scales(header, tensor); });
   if (other == header.tensors.end()) {
-    return {ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
-            "give a file that `diecast quantize` wrote"};
+    return {ErrorCode::invalid_argument, "no tensor of the file is quantized",
+            "give a file that `diecast quantize` or another tool has quantized"};
   }
   return {ErrorCode::not_supported, cat(quote(other->name), " is quantized, but ", kNvfp4Parts),
           "give a file whose weights have these parts, as `diecast quantize` writes them"};

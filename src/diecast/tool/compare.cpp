@@ -118,11 +118,12 @@ Command add_compare(CLI::App& app) {
     std::string first, second;
     bool json = false;
   };
-  auto* command = app.add_subcommand("compare", "How far apart two checkpoints are");
+  auto* command =
+      app.add_subcommand("compare", "Errors and signal-to-noise of one checkpoint against another");
   auto options = std::make_shared<Options>();
   command->add_option("first", options->first, "The signal: a file, an index or a folder")
       ->required();
-  command->add_option("second", options->second, "What is held against it")->required();
+  command->add_option("second", options->second, "What is compared with it")->required();
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return run(options->first, options->second, options->json); }};
 }

@@ -95,12 +95,12 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
 void add_layout(CLI::App& command, LayoutArguments& arguments) {
   command
       .add_option("--scale-layout", arguments.scales,
-                  "How the block scales of another tool's NVFP4 lie that does not say it; left "
-                  "out: linear")
+                  "How block scales lie in another tool's NVFP4 that does not say it. Default: "
+                  "linear")
       ->check(CLI::IsMember({"linear", "128x4", "8x4"}));
   command
       .add_option("--nibbles", arguments.nibbles,
-                  "Which of two values a byte of such codes has in its low bits; left out: the "
+                  "Which of its two values a byte of such codes has in the low bits. Default: the "
                   "first")
       ->check(CLI::IsMember({"low-first", "high-first"}));
 }

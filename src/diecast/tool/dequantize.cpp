@@ -38,15 +38,17 @@ Command add_dequantize(CLI::App& app) {
       ->required();
   command
       ->add_option("output", options->output,
-                   "The file to write; of an index or a folder: a folder")
+                   "The file to write, or the folder if the input is an index or a folder")
       ->required();
-  command->add_option("--to", options->to, "Element type, instead of the old one")
+  command
+      ->add_option("--to", options->to,
+                   "The element type of the output, if not that of before quantizing")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   add_layout(*command, options->layout);
   add_target(*command, options->target);
   command->add_flag("--strict", options->strict,
-                    "An error, not a note: values that are NaN or infinite, or become so in the "
-                    "type");
+                    "Make an error of the note on values that are NaN or infinite, or become so in "
+                    "the element type");
   add_overwrite(*command, options->overwrite);
   add_conversion_jobs(*command, options->jobs);
   command->add_flag("--json", options->json, "For programs");

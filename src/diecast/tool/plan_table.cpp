@@ -111,12 +111,12 @@ void print_plan(const Plan& plan, const SideFiles& side_files, bool whole) {
   for (const Alike& line : lines)
     table.add({line.name(), cat(line.count), line.cells[1], line.cells[2], line.cells[3]});
   table.print();
-  if (!plan.scope.empty()) print(cat("quantized are weights of ", plan.scope));
+  if (!plan.scope.empty()) print(cat("weights are quantized in ", plan.scope));
   if (const std::uint64_t held = held_values(plan); held > 0)
-    print(cat("each job holds up to ", human_bytes(held), " of weights that share a scale"));
+    print(cat("a job holds weights that share a scale, up to ", human_bytes(held)));
   auto names = names_of(side_files);
   for (std::string& name : names) name = quote(name);
-  if (!names.empty()) print(cat("beside the weights: ", join(names, ", ")));
+  if (!names.empty()) print(cat("other files that are written: ", join(names, ", ")));
   for (const std::string& note : notes_of(plan, side_files)) print(cat("note: ", note));
 }
 

@@ -21,7 +21,7 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
               if (word(profile) == given) scheme.profile = profile;
             }
           },
-          "The implementation whose bits are reproduced (templates/PROFILES.md)")
+          "Whose bits the output has (templates/PROFILES.md)")
       ->check(CLI::IsMember(checkpoint_profile_names()))
       ->default_str("te");
   command
@@ -31,13 +31,13 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
             if (const auto rule = parse_word<FourOverSix>(given)) scheme.four_over_six = *rule;
           },
           "Try two scales for each block and keep the one with the smaller sum of |error| (mae) "
-          "or error^2 (mse); profile te")
+          "or error^2 (mse). Profile te alone has this")
       ->check(CLI::IsMember({"off", "mae", "mse"}))
       ->default_str("off");
   command
-      .add_option(
-          "--e4m3-bound", scheme.e4m3_bound,
-          "The largest block scale that the global scale aims at; 256 leaves four over six room")
+      .add_option("--e4m3-bound", scheme.e4m3_bound,
+                  "The largest block scale that the global scale aims at. 256 leaves room for four "
+                  "over six")
       ->check(CLI::IsMember({448, 256}))
       ->capture_default_str();
 }
@@ -46,10 +46,11 @@ void add_globs(CLI::App& command, QuantizeOptions& plan) {
   const auto add = [&](const char* option, std::vector<std::string>& globs, const char* what) {
     command.add_option(option, globs, what)->allow_extra_args(false);
   };
-  add("--include", plan.include, "Tensors like this too, whatever they are (a glob; any number)");
-  add("--keep", plan.keep, "No tensors like this, unless they are included (a glob)");
-  add("--exclude", plan.exclude, "No tensors like this (a glob)");
-  add("--mxfp8", plan.mxfp8, "Those like this to MXFP8, beside others in NVFP4 (a glob)");
+  add("--include", plan.include,
+      "Also quantize tensors whose name this glob matches, whatever they are");
+  add("--keep", plan.keep, "Copy tensors whose name this glob matches, unless --include does too");
+  add("--exclude", plan.exclude, "Copy tensors whose name this glob matches, in any case");
+  add("--mxfp8", plan.mxfp8, "Quantize what this glob matches to MXFP8, and the rest to NVFP4");
 }
 
 template <class Enum>
@@ -63,15 +64,15 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
       .add_option_function<std::string>(
           "--format",
           [&plan](const std::string& given) { plan.format = parse_word<WeightFormat>(given); },
-          "nvfp4-w4a16: engines leave activations alone (Marlin, also on Ampere and Hopper). Given "
-          "at all, it also casts a gpt-oss that is MXFP4 already")
+          "What weights become. With nvfp4-w4a16 engines leave activations alone (Marlin, also on "
+          "Ampere and Hopper). A gpt-oss that is MXFP4 already is cast only if this is given")
       ->check(CLI::IsMember(words<WeightFormat>()))
       ->default_str("nvfp4");
   command
       .add_option_function<std::string>(
           "--config",
           [&plan](const std::string& given) { plan.config = parse_word<EngineConfig>(given); },
-          "Whose names and config the output has; left out: those that most engines read")
+          "Whose names and config the output has. Default: those that most engines read")
       ->check(CLI::IsMember(words<EngineConfig>()));
   command
       .add_option_function<std::string>(
@@ -79,7 +80,8 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
           [&plan](const std::string& given) {
             plan.experts = given == "fused" ? ExpertForm::fused : ExpertForm::split;
           },
-          "fused: experts that lie in one tensor, in columns, stay so (Llama-4 for TensorRT-LLM)")
+          "fused: experts that lie in one tensor, in columns, stay in one (Llama-4 for "
+          "TensorRT-LLM)")
       ->check(CLI::IsMember({"split", "fused"}))
       ->default_str("split");
   command
@@ -91,17 +93,18 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
                           : given == "mlp+o" ? WeightRecipe::mlp_o
                                              : WeightRecipe::all;
           },
-          "Only experts, only MLPs and experts, or these and the projections behind attention")
+          "experts: only these. mlp: MLPs too. mlp+o: the projections behind attention too")
       ->check(CLI::IsMember({"default", "experts", "mlp", "mlp+o"}))
       ->default_str("default");
-  command.add_option("--first-layers", plan.first_layers, "Copy so many layers from the first on")
+  command
+      .add_option("--first-layers", plan.first_layers,
+                  "How many layers at the beginning are copied")
       ->transform(not_negative());
-  command.add_option("--last-layers", plan.last_layers, "Copy so many layers up to the last")
+  command.add_option("--last-layers", plan.last_layers, "How many layers at the end are copied")
       ->transform(not_negative());
   command
-      .add_option(
-          "--input-scale", plan.input_scale,
-          "What engines scale activations by: amax / 2688 of a calibration, if there is one")
+      .add_option("--input-scale", plan.input_scale,
+                  "What engines scale activations by: amax / 2688 of a calibration")
       ->capture_default_str();
 }
 
@@ -158,41 +161,47 @@ Command add_quantize(CLI::App& app) {
                    "A .safetensors file, the index of several, or their folder")
       ->required();
   command->add_option("output", options->output,
-                      "The file to write; of an index or a folder: a folder");
+                      "The file to write, or the folder if the input is an index or a folder");
   command->add_flag("--row-scale", options->plan.row_scaled,
                     "A global scale for each row, not one for the tensor");
   add_scheme(*command, options->plan.scheme);
   add_target(*command, options->target);
   add_choices(*command, options->plan);
   command->add_option("--input-scales", options->input_scales,
-                      "The same of each module, in a .safetensors or .json file: M.input_amax, "
+                      "A .safetensors or .json file with those of single modules: M.input_amax, "
                       "M.input_scale (amax / 2688) or M.input_global_scale (2688 / amax)");
   add_globs(*command, options->plan);
   add_layout(*command, options->layout);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag(
       "--strict", options->plan.strict,
-      "Errors, not notes: a last dimension that is no multiple of 16, matrices that are not "
-      "called .weight, experts in one tensor, globs that match nothing, fields of the header that "
-      "nobody knows");
+      "Make errors of notes: a last dimension that is no multiple of 16, matrices that are not "
+      "called .weight, experts in one tensor, globs that match nothing, unknown fields of a "
+      "header");
   command->add_flag("--force", options->plan.force,
-                    "Go on where the output is nothing that engines load: a model that is "
-                    "quantized already, a part of a fused module, nothing to quantize");
+                    "Go on although no engine loads the output: a model that is quantized "
+                    "already, a part of a fused module, nothing to quantize");
   command->add_flag("--allow-nonfinite", options->plan.allow_nonfinite,
-                    "Quantize weights that have NaN or infinite values too, and count these");
-  command->add_flag("--keep-fp8", options->plan.keep_fp8,
-                    "Weights of an FP8 model that are not quantized stay FP8, not BF16; the plan "
-                    "says which engines read that");
+                    "Quantize weights that have NaN or infinite values too, and count the values");
+  command->add_flag(
+      "--keep-fp8", options->plan.keep_fp8,
+      "Weights of an FP8 model that are not quantized stay FP8. Without it they become "
+      "BF16. The plan says which engines read FP8");
   add_overwrite(*command, options->overwrite);
   add_conversion_jobs(*command, options->jobs);
   command->add_flag("--json", options->json, "For programs");
-  command->add_flag("-v,--verbose", options->whole_plan, "The plan with a line for each tensor");
+  command->add_flag("-v,--verbose", options->whole_plan,
+                    "Print the plan with a line for each tensor");
   command->footer(
-      "Quantized are the matrices (*.weight in F32, F16 and BF16, a multiple of 16 wide) of the\n"
-      "language model's repeated layers. Embeddings, heads, towers, projectors, draft layers,\n"
-      "norms and routers are copied, as is all else. Weights that engines fuse (gate and up, q, k\n"
-      "and v) share a global scale; a glob takes all of them. A folder's config.json, tokenizer\n"
-      "and other files go along, and say what an engine has to know.");
+      "It quantizes the matrices (*.weight, a multiple of 16 wide) in the language model's "
+      "repeated\n"
+      "layers. The source may be F32, F16, BF16, FP8, INT4 or MXFP4. All else is copied: "
+      "embeddings,\n"
+      "heads, towers, projectors, draft layers, norms, routers. Weights that engines fuse (gate "
+      "and\n"
+      "up; q, k and v) share a global scale, and a glob that matches one of them takes all. Of a\n"
+      "folder, the config, the tokenizer and other files are copied too, and the config then says\n"
+      "what an engine has to know.");
   return {command, [options] { return quantize(*options); },
           [options] { return wants_output(*options); }};
 }

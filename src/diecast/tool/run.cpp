@@ -246,10 +246,10 @@ Result<int> run(const RunArguments& options) {
 Command add_run(CLI::App& app) {
   auto* command = app.add_subcommand("run", "Launch one kernel once, and show what it writes");
   command->footer(
-      "Arrays are .npy files; bf16, 8-bit floats and scales are their bits there, uint16 or "
-      "uint8.\n"
-      "What is not given is drawn, the same numbers each time. With --against it fails where an\n"
-      "element is not the same to the bit.");
+      "Arrays are .npy files. bf16, 8-bit floats and scales stand there as their bits, in uint16 "
+      "or\n"
+      "uint8. An input that is not given is drawn, the same numbers each time. With --against it\n"
+      "fails if an element is not the same to the bit.");
   auto options = std::make_shared<RunArguments>();
   command
       ->add_option("spelling", options->spelling, "A kernel without a target: scale_rows IN=bf16")
@@ -258,12 +258,16 @@ Command add_run(CLI::App& app) {
   const auto add_words = [&](const char* name, std::vector<std::string>& words, const char* text) {
     command->add_option(name, words, text)->allow_extra_args(false);
   };
-  add_words("--size", options->sizes, "A size: rows=64; once a name");
-  add_words("--in", options->in, "An array that is read: x=x.npy");
+  add_words("--size", options->sizes, "A size: rows=64. Each size once");
+  add_words("--in", options->in, "An array to read: x=x.npy");
   add_words("--out", options->out, "Where to write an array: y=y.npy");
-  add_words("--scalar", options->scalars, "A scalar's value: eps=1e-5; else those of f32 are 1");
-  add_words("--given", options->given, "The bytes of a tensor or structure: how=how.bin");
-  command->add_option("--against", options->against, "Compare with what this makes of it")
+  add_words("--scalar", options->scalars,
+            "A scalar's value: eps=1e-5. Without it an f32 scalar is 1");
+  add_words("--given", options->given,
+            "A file with the bytes of a tensor or structure: how=how.bin");
+  command
+      ->add_option("--against", options->against,
+                   "Compare with what this target makes of the same numbers")
       ->check(CLI::IsMember({"host"}));
   add_debug(*command, options->debug);
   command->add_flag(

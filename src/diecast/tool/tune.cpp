@@ -8,13 +8,13 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/given_files.h>
+#include <diecast/tool/given_scalars.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/record_file.h>
-#include <diecast/tool/spin.h>
-#include <diecast/tool/given_files.h>
-#include <diecast/tool/tune_report.h>
-#include <diecast/tool/given_scalars.h>
 #include <diecast/tool/run_sizes.h>
+#include <diecast/tool/spin.h>
+#include <diecast/tool/tune_report.h>
 
 #include <algorithm>
 
@@ -236,38 +236,40 @@ Result<int> run(const TuneArguments& options) {
 Command add_tune(CLI::App& app) {
   auto* command = app.add_subcommand("tune", "Time every configuration that templates allow");
   command->footer(
-      "It fails where a configuration gives other bytes than the default one (differs), a fault\n"
-      "of the template, and where a kernel has no configuration that can be timed.");
+      "It fails if a configuration gives other bytes than the default one (differs), which is a\n"
+      "fault of the template. It also fails if no configuration of a kernel can be timed.");
   auto options = std::make_shared<TuneArguments>();
-  auto* merge =
-      command->add_option("--merge", options->merge, "Files of records to put together, instead");
+  auto* merge = command->add_option("--merge", options->merge,
+                                    "Put files of records together, and measure nothing");
   const auto of_measuring = [&](CLI::Option* option) {
     merge->excludes(option);
     return option;
   };
   of_measuring(command->add_option(
       "spelling", options->spellings,
-      "Kernels without a target: amax IN=bf16,f16; a tune that is named has these values alone"));
+      "Kernels without a target: amax IN=bf16,f16. A tune that is named has these values only"));
   of_measuring(add_target(*command, options->target));
   of_measuring(command->add_option("--size", options->sizes,
-                                   "Sizes to run at: rows=1,512,16384; once a name"))
+                                   "Values of a size to run at: rows=1,512,16384. Each size once"))
       ->allow_extra_args(false);
   of_measuring(command->add_option("--scalar", options->scalars,
-                                   "A scalar's value: eps=1e-5; else those of f32 are 1"))
+                                   "A scalar's value: eps=1e-5. Without it an f32 scalar is 1"))
       ->allow_extra_args(false);
   of_measuring(command->add_option("--given", options->given,
-                                   "Bytes of a tensor that is read, or of a structure: "
+                                   "A file with the bytes of an input or structure: "
                                    "index=index.bin"))
       ->allow_extra_args(false);
-  auto* out = command->add_option(
-      "--out", options->out, "A file that gets each record; what it has is not measured again");
+  auto* out =
+      command->add_option("--out", options->out,
+                          "The file to add records to. What it has already is not measured again");
   of_measuring(command->add_flag("--retry", options->retry,
-                                 "Measure again what the file of --out has without a time"))
+                                 "Measure again what stands in --out without a time"))
       ->needs(out);
   const OwnOptions own = add_own(*command, options->own);
   of_measuring(own.templates);
   of_measuring(own.headers);
-  of_measuring(command->add_option("--samples", options->samples, "Of each configuration"))
+  of_measuring(
+      command->add_option("--samples", options->samples, "How often each configuration is timed"))
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   auto* limit = of_measuring(command->add_option("--time-limit", options->time_limit,

@@ -80,17 +80,19 @@ Command add_verify(CLI::App& app) {
       app.add_subcommand("verify", "Would engines load this folder of quantized weights?");
   auto options = std::make_shared<VerifyArguments>();
   command->add_option("input", options->input, "A model's folder, or the index in it")->required();
-  command->add_option("--for", options->engines, "Engines that decide the exit code")
+  command->add_option("--for", options->engines, "The engines that decide the exit code")
       ->delimiter(',')
       ->check(CLI::IsMember({"vllm", "sglang"}))
       ->default_str("vllm,sglang");
   command->add_flag("--json", options->json, "For programs");
   command->footer(
-      "Held against each other are the config, the tensors and the rules that loaders have: which\n"
-      "form of weights an engine reads, which modules are to be ignored, parts, shapes, types,\n"
-      "scales that fused modules share. Known are the forms that `diecast quantize` writes, and\n"
-      "other tools' of the same names. That no rule is broken does not say that an engine has the\n"
-      "model's architecture. Where rules of an engine are not known, the exit code is 1.");
+      "It holds the config and the tensors against the rules of the engines' loaders: which form "
+      "of\n"
+      "weights an engine reads, which modules it ignores, parts, shapes, types, scales that fused\n"
+      "modules share, what a model lacks. It knows the forms that `diecast quantize` writes, also\n"
+      "where another tool wrote them. It does not know which architectures an engine has. The "
+      "exit\n"
+      "code is 1 if a rule is broken, and if an engine's rules for a form are not known.");
   return {command, [options] { return verify(*options); }};
 }
 

@@ -201,7 +201,7 @@ Result<LanguageModel> LanguageModel::find(const CheckpointHeader& header, const 
       out.stacks_.emplace(name, std::move(stack));
     }
     out.scope_ = cat("the language model's layers, ", join(quoted(found[0].stacks), " and "),
-                     ", by its token embedding");
+                     ", as its token embedding tells");
     return out;
   }
   std::erase_if(stacks, [](const auto& each) { return vision_part(each.first); });
