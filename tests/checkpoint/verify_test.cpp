@@ -143,6 +143,36 @@ TEST_F(Verify, TellsWhatEnginesReadAsFloatingPoint) {
   EXPECT_EQ(with("model.layers.0.self_attn.indexer.wq_b"), "yes yes ");
 }
 
+// vLLM leaves towers of these names alone, and ModelOpt's older exporters did not list them.
+TEST_F(Verify, TellsATowerThatIsNotListed) {
+  const auto unlisted = [&](const std::string& tower) {
+    return after([&](TestFile& f, Json& c) {
+      f.tensors[tower + ".fc1.weight"] = random_tensor("BF16", {32, 32}, 8);
+      EXPECT_TRUE(c["quantization_config"].contains("ignore"));
+    });
+  };
+  EXPECT_EQ(unlisted("vision_tower.layers.0"), "yes no ");
+  EXPECT_EQ(unlisted("audio_tower.layers.0"), "no no ");
+}
+
+TEST_F(Verify, TellsKeysThatModelOptsFileLacks) {
+  const auto without = [&](const std::string& key) {
+    const std::string name = small_ + "/hf_quant_config.json";
+    const std::string engines = after([](TestFile&, Json& c) { c.erase("quantization_config"); });
+    EXPECT_EQ(engines, "yes yes ");
+    Json config = Json::parse(text_of(name));
+    config["quantization"].erase(key);
+    write_text(name, config.dump());
+    const VerifyReport report = verified(small_);
+    std::string out;
+    for (const Engine engine : kEngines) out += report.loads(engine) ? "yes " : "no ";
+    return out;
+  };
+  EXPECT_EQ(without("group_size"), "no no ");
+  EXPECT_EQ(without("kv_cache_quant_algo"), "no yes ");
+  EXPECT_EQ(without("exclude_modules"), "no no ") << "and nothing is left alone";
+}
+
 TEST_F(Verify, NotesFilesThatTheCheckpointDoesNotName) {
   ASSERT_TRUE(quantize_with_scalars(model_, small_, {}));
   EXPECT_TRUE(verified(small_).notes.empty());

@@ -24,6 +24,10 @@ Ignored ignored_by_vllm(std::span<const std::string> list, const std::string& mo
   const Ignored parts =
       parts_ignored(module, [&](const std::string& part) { return lists(list, part); });
   if (parts != Ignored::no) return parts;
+  // Older exporters did not list these.
+  constexpr std::string_view kTowers[] = {"vision_tower", "vision_model", "vit_large_projector"};
+  const auto is_in = [&](std::string_view tower) { return module.find(tower) != module.npos; };
+  if (std::ranges::any_of(kTowers, is_in)) return Ignored::yes;
   const bool any = std::ranges::any_of(list, [&](const std::string& entry) {
     // An entry is also taken for a part of a name, and one expert for all of its bank.
     const bool bank = module.ends_with("experts") && entry.find(module) != entry.npos;

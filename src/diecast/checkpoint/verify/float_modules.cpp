@@ -9,8 +9,9 @@ std::vector<Engine> built_of_floats(std::string_view weight, const StoredForm& f
   const bool modelopt_nvfp4 = form.config == EngineConfig::modelopt && !is_mx(form.format);
   const bool joins = weight.ends_with(".eh_proj.weight") && !weight.starts_with(kDrafts);
   const bool draft_input = weight == "mtp.fc.weight";
-  if (vision_part(weight) || weight.ends_with(".kv_b_proj.weight") ||
-      kept_kind(weight) == kIndexerPart || joins || (draft_input && modelopt_nvfp4))
+  const std::string_view kind = kept_kind(weight);
+  if (vision_part(weight) || kind == "an embedding" || weight.ends_with(".kv_b_proj.weight") ||
+      kind == kIndexerPart || joins || (draft_input && modelopt_nvfp4))
     return {Engine::vllm, Engine::sglang};
   const bool in_draft = drafts || weight.starts_with(kDrafts);
   if (draft_input || (in_draft && modelopt_nvfp4)) return {Engine::sglang};

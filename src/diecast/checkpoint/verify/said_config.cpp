@@ -64,6 +64,16 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
   return out;
 }
 
+// As ModelOpt writes them to a file of its own, which engines read more strictly.
+void add_missing_keys(const ConfigJson& at, SaidConfig& out) {
+  if (out.mixed || is_mx(out.form.format)) return;
+  for (const std::string_view key : {"group_size", "kv_cache_quant_algo", "exclude_modules"}) {
+    if (member(at, key) != nullptr) continue;
+    out.faults.push_back({{Engine::vllm}, cat("the NVFP4 config has no ", quote(key))});
+    if (key == "group_size") out.faults.back().engines.push_back(Engine::sglang);
+  }
+}
+
 Result<void> add_patterns(const ConfigJson& config, std::string_view key, SaidConfig& out) {
   std::vector<std::string> list;
   add_texts(config, key, list);
@@ -171,13 +181,18 @@ std::vector<StoredForm> SaidConfig::forms() const {
 }
 
 Result<SaidConfig> said_config(const ConfigJson& config) {
-  if (const ConfigJson* inner = member(config, "quantization")) return said_by_modelopt(*inner);
+  if (const ConfigJson* inner = member(config, "quantization")) {
+    DIECAST_TRY(SaidConfig said, said_by_modelopt(*inner));
+    add_missing_keys(*inner, said);
+    return said;
+  }
   const std::string method = text_at(config, "quant_method");
   if (method == "modelopt" || method == "modelopt_mixed") return said_by_modelopt(config);
   if (method == "compressed-tensors") return said_by_compressed_tensors(config);
   SaidConfig out;
   if (method == "fp8") {
     DIECAST_TRY(out.fp8, fp8_config(config));
+    out.faults = out.fp8->faults;
     return out;
   }
   out.form = {WeightFormat::mxfp4, EngineConfig::gpt_oss};

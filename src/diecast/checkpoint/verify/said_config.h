@@ -32,6 +32,7 @@ struct SaidConfig {
   std::vector<ConfigGroup> groups;  // compressed-tensors'; what none of them has is not quantized
   bool mixed = false;               // of several formats
   std::optional<Fp8Config> fp8;     // all that is quantized is FP8
+  std::vector<ConfigFault> faults;  // that it has by itself
 
   // Whether an engine leaves a module as it is.
   Ignored ignored(Engine engine, const std::string& module) const;

@@ -76,9 +76,8 @@ class Verification {
   }
 
   void check_engines() {
-    if (said_->fp8)
-      for (const ConfigFault& fault : said_->fp8->faults)
-        add(fault.engines, fault.what, fault.what, "correct the config of the quantization");
+    for (const ConfigFault& fault : said_->faults)
+      add(fault.engines, fault.what, fault.what, "correct the config of the quantization");
     for (const StoredForm& form : said_->forms())
       for (const Engine engine : kEngines)
         if (const Unread* why = unread(engine, form, said_->mixed))
@@ -227,8 +226,7 @@ class Verification {
       std::optional<LayerForm> format;
       const bool is_quantized = quantized.contains(tensor.name);
       if (!is_quantized && !kept_kind(tensor.name).empty()) continue;  // no part of what is fused
-      if (is_quantized)
-        format = said_ && said_->mixed ? mixed_form(tensor.name) : LayerForm();
+      if (is_quantized) format = said_ && said_->mixed ? mixed_form(tensor.name) : LayerForm();
       units[unit_of(found_.named, tensor.name)].insert(format);
     }
     for (const auto& [name, formats] : units)
