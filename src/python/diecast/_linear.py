@@ -4,10 +4,10 @@ from . import _core
 
 
 class PackedLinear:
-    """A weight [N, K] of NVFP4 or MXFP4 in the tiles that `linear` multiplies, or several [weights, N, K].
+    """A weight [N, K] of NVFP4 or MXFP4, or several [weights, N, K], in the tiles that `linear` multiplies.
 
-    data: u8 [bytes]; shape: the weight's; format: "nvfp4" or "mxfp4"; gated: how rows of gate and up lay
-    when it was packed, "none", "halves" or "alternate"; version: of the layout, which `linear` checks.
+    data: u8 [bytes]. shape: the weight's. format: "nvfp4" or "mxfp4". gated: how rows of gate and up lay
+    when it was packed, "none", "halves" or "alternate". version: the layout's, which `linear` checks.
     """
 
     _ops = _core
@@ -19,9 +19,11 @@ class PackedLinear:
 
     @classmethod
     def pack(cls, data, scale, *, format="nvfp4", gated="none", out=None, **place):
-        """Of a checkpoint's codes u8 [.., N, K/2] and linear block scales, in one launch. out: u8 memory
-        for the bytes, so that captured calls of `linear` take the new weight. place: device, stream and
-        runtime, as every op takes them. Raises subclasses of diecast.Error."""
+        """Packs a checkpoint's codes, u8 [.., N, K/2], and linear block scales in one launch.
+
+        out: u8 memory for the bytes; if it is that of a weight before, captured calls of `linear` take
+        the new weight. place: device, stream and runtime, as every op takes them. Raises subclasses of
+        diecast.Error."""
         packed = cls._ops.pack_linear(data, scale, format=format, gated=gated, out=out, **place)
         return cls(packed, shape=(*data.shape[:-1], 2 * data.shape[-1]), format=format, gated=gated)
 
@@ -30,22 +32,26 @@ class PackedLinear:
         return self._ops.unpack_linear(self.data, **self._several(), **place)
 
     def linear(self, x, factor, bias=None, residual=None, device_rows=None, **options):
-        """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1]: what
-        diecast.linear gives, whose options are activation, split, dtype, out, device, stream, runtime.
-        device_rows, i64 [1], has how many rows of x are real; the others of out are not written."""
+        """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1].
+
+        device_rows, i64 [1], says how many rows of x are real; out's other rows are not written.
+        options: those of diecast.linear, which this calls: activation, split, dtype, out, device,
+        stream, runtime."""
         return self._ops.linear(x, self.data, factor, bias, residual, device_rows, **self._options(), **options)
 
     def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):
-        """The same of several weights, one an expert: each row of x with the weight of its expert, as routing
-        says, ids [.., k] of i32 or i64, i32 offsets [experts + 1] or counts [experts]. Of ids expert_map, i32,
-        may say which weight each is, or none, as -1; to out_unexpected, i32 [1], those are added that are of no
-        expert and not -1. It is what diecast.linear_experts gives, whose options are
-        form, activation, split, dtype, out, out_unexpected beside out, device, stream, runtime."""
+        """Each row of x times the transpose of its expert's weight.
+
+        routing says which expert that is: ids [.., k] of i32 or i64, i32 offsets [experts + 1] or i32
+        counts [experts]. expert_map, i32, says which weight each id stands for; -1: none.
+        out_unexpected, i32 [1], given with out, gets the number of ids added that are neither an
+        expert's nor -1. options: those of diecast.linear_experts, which this calls: form, activation,
+        split, dtype, out, out_unexpected, device, stream, runtime."""
         return self._ops.linear_experts(x, self.data, factor, routing, bias, expert_map, **self._several(),
                                         **options)
 
     def description(self):
-        """All but the bytes, as words and numbers that __init__ takes."""
+        """What __init__ takes beside the bytes, as words and numbers."""
         return {"shape": list(self.shape), "format": self.format, "gated": self.gated,
                 "version": self.version}
 
@@ -55,7 +61,7 @@ class PackedLinear:
 
     @classmethod
     def from_state_dict(cls, state):
-        """Of what state_dict() gave."""
+        """Makes a PackedLinear of what state_dict() gave."""
         return cls(**state)
 
     def __repr__(self):

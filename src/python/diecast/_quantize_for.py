@@ -1,4 +1,4 @@
-"""Weight sync: new weights as an engine wants them that serves a quantized folder."""
+"""Weight sync: new weights in the form that an engine serving a quantized folder has."""
 
 from . import _core, _frameworks
 from ._runtime import runtime as _own_runtime
@@ -8,18 +8,18 @@ _WORDS = {"U8": "u8", "F8_E4M3": "e4m3", "F8_E8M0": "e8m0", "F32": "f32"}  # of 
 
 def quantize_for(config, pairs, *, amaxes=None, input_scales=None, profile=None, four_over_six=None,
                  e4m3_bound=448, whole_families=False, device=None, stream=None, runtime=None):
-    """Quantizes weights as the config of a quantized folder says, to the bits that `diecast quantize`
-    writes of a folder of them.
+    """Quantizes weights as the config of a quantized folder says. The bits are those that
+    `diecast quantize` writes of these weights.
 
-    config: the folder's config.json, its text or a dict. pairs: (name, tensor) pairs, names as the
-    model without quantization has them; those that share a global scale (q, k and v) come in one call,
-    unless amaxes has the amax of each, f32 [1], by name. input_scales: amax / 2688 of a weight's inputs
-    by name, 1.0 where there is none. profile, four_over_six, e4m3_bound: as the folder was made.
-    whole_families: the model has no others of what shares a scale.
+    config: the folder's config.json, its text or a dict. pairs: (name, tensor) pairs, with the names of
+    the model without quantization. Weights that share a global scale (q, k and v) come in one call,
+    unless amaxes has the amax of each, f32 [1], by name. input_scales: amax / 2688 of a weight's inputs,
+    by name; 1.0 for others. profile, four_over_six, e4m3_bound: as the folder was made with.
+    whole_families: the model has no other weights that share a scale with these.
 
-    Returns (name, tensor) pairs, made by each weight's framework, in the stream's order: what is not
-    quantized is passed on. Raises ArgumentError for a config that says no form, a part of what shares
-    a scale, or rows of no whole blocks.
+    Returns (name, tensor) pairs in the stream's order, tensors made by each weight's framework. Weights
+    that are not quantized are passed on. Raises ArgumentError for a config that says no form, for a part
+    of what shares a scale, and for rows that are no whole blocks.
     """
     if not isinstance(config, str):
         import json
