@@ -1,4 +1,4 @@
-// gemm_nvfp4_wgmma: what gemm_nvfp4 gives of two matrices, to the bit, on Hopper, of the numbers that unpack_product makes.
+// gemm_nvfp4_wgmma: gemm_nvfp4 on Hopper, with the same bits, of two operands that unpack_product has unpacked.
 // A thread block makes tiles of 128 rows by 128 columns of out. One thread brings tiles of both operands, 64 of the depth at a
 // time, into a ring in shared memory; two warpgroups have 64 rows each.
 /* diecast

@@ -1,4 +1,4 @@
-// linear_experts: a linear layer whose rows have a weight each, that of their expert: a row of out is, to the bit, what
+// linear_experts: a linear layer in which each row takes the weight of its expert: a row of out is, to the bit, what
 // `linear` makes of the row with that weight. Row r of out is of row r / fan_out of x. Rows of no expert are not written,
 // and of x nothing is read for them. FORM says how rows belong to experts (expert_rows.h).
 /* diecast

@@ -1,4 +1,4 @@
-// linear_experts_few: what linear_experts.cu gives, to the bit, for few rows of each expert on Hopper: the time is that of
+// linear_experts_few: linear_experts for few rows of each expert on Hopper, with the same bits: the time is that of
 // reading the weights, which come as those of linear_few do. A thread block has N_TILE rows of an expert's weights and goes over
 // that expert's rows, M_TILE at a time; those of a cluster have a part of the depth each.
 /* diecast

@@ -1,4 +1,4 @@
-// linear_experts_wgmma: what linear_experts.cu gives, to the bit, for many rows of each expert on Hopper.
+// linear_experts_wgmma: linear_experts for many rows of each expert on Hopper, with the same bits.
 // A thread block makes tiles of up to M_TILE rows of one expert by 128 rows of its weight, as linear_wgmma does. The warp that
 // fills the ring finds them in what routing holds, and notes with a tile's first stage which one it is. A tile has as many
 // columns of sums, in steps of 64, as it has rows. Rows of other experts that come with them are multiplied and not stored.

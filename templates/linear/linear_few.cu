@@ -1,4 +1,4 @@
-// linear_few: linear for few rows, with its bits, on Hopper: the time is that of reading the weights. A producer warp brings
+// linear_few: linear for few rows on Hopper, with the same bits: the time is that of reading the weights. A producer warp brings
 // stages of weights, by bulk copies, and of x to shared memory, as far ahead as there are stages; each other warp multiplies
 // 16 rows of weights. The thread blocks of a cluster take a part of the depth each, and send each other their sums.
 /* diecast

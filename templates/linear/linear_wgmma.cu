@@ -1,4 +1,4 @@
-// linear_wgmma: what linear.cu gives, to the bit, for many rows of x on Hopper.
+// linear_wgmma: linear for many rows of x on Hopper, with the same bits.
 // A thread block makes tiles of M_TILE rows of out by 128 rows of weights. One thread brings x and weights, 64 of the depth at a
 // time, into a ring in shared memory. Two warpgroups have 64 rows of weights each: they convert a tile's weights in registers
 // while wgmma multiplies the tile before. Parts of the depth (SPLIT) are made one behind the other, or, APART, each by a thread

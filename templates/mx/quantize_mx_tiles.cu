@@ -1,5 +1,5 @@
-// quantize_mx_tiles: what quantize_mx does along rows, along columns, along both in one pass, or with
-// one scale for a tile of 32x32, which then stands once for each of its rows or columns.
+// quantize_mx_tiles: a [rows, cols] matrix to MXFP8 or MXFP4 along rows, columns or both in one pass, or
+// with one scale for a tile of 32x32, which then stands once for each of its rows or columns.
 // Columnwise FP8 stays in x's order, [rows, cols], with the linear scale of a column's block at
 // [row / 32, col]; columnwise E2M1 is that of the transposed matrix, and so are its linear scales.
 // The tiled layouts have a column's scales in row col. What ends inside a block is padded with zeros.

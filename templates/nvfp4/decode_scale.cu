@@ -1,6 +1,6 @@
-// decode_scale: what a checkpoint stores beside the codes and block scales of a weight, from the weight's amax in device
-// memory: its decode scale, or with RECIPROCAL one over that, rounded once more; and, with INPUT, the number that engines
-// scale its inputs by.
+// decode_scale: the scales that a checkpoint stores beside a weight's codes and block scales, from its amax in device memory:
+// its decode scale, or with RECIPROCAL one over that, rounded once more; and, with INPUT, the number by which engines scale
+// its inputs.
 /* diecast
 use      <diecast/device/blocks/profiles.h>              // PROFILE
 option   int   BOUND {448, 256} = 448                    // block scale that the global scale aims at

@@ -1,5 +1,5 @@
-// mx_partial_amax: of shards of many weights the absolute maxima of the blocks of MXFP8 in both
-// directions, 32 neighbours of a row and 32 of a column, as the weights' own type has them after
+// mx_partial_amax: the largest magnitudes of MXFP8 blocks in shards of many weights, 32 neighbours of
+// a row and 32 of a column. Values count as the weights' own type has them after
 // rounding. NaN is ignored, infinity is kept; a block of these rows without an element of the shard
 // gets 0. Blocks of other rows are not written: the caller fills with zeros first.
 /* diecast

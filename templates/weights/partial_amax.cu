@@ -1,5 +1,5 @@
-// partial_amax: of shards of many weights the absolute maxima of their 16x16 tiles and of each in
-// all, as the weights' own type has them after rounding. NaN is ignored, infinity is kept; a tile of
+// partial_amax: the largest magnitudes of 16x16 tiles in shards of many weights, and of each weight.
+// Values count as the weights' own type has them after rounding. NaN is ignored, infinity is kept; a tile of
 // these rows without an element of the shard gets 0. Tiles of other rows are not written, and maxima
 // of many warps meet in amaxes: the caller fills those with zeros first.
 /* diecast
