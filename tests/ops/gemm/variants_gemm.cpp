@@ -1,14 +1,10 @@
-// Runner of gemm_nvfp4: codes and scales of every byte there is, NaN scales and scales below zero
-// among them, rows of scales apart, members of groups.
-#include <diecast/ops/reference/gemm_nvfp4.h>
+// Runner of gemm_nvfp4: drawn operands, and members of groups.
 #include <diecast/ops/reference/numbers.h>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
-#include <random>
 
-#include "ops/variant_case.h"
+#include "ops/gemm/gemm_case.h"
 
 namespace diecast::variants {
 namespace {
@@ -39,48 +35,12 @@ struct Operands {
     draw_depth(seed);
   }
   void draw_depth(std::uint64_t seed) {
-    static constexpr std::int64_t kBlocks[] = {1, 3, 4, 9, 17, 33};
-    depth = kBlocks[seed % 6] * 16;
+    depth = drawn_depth(seed);
     if (flag(s, "ALIGNED")) depth = (depth + 31) / 32 * 32;
   }
-  float number() {
-    const auto fraction = static_cast<float>(random() % 1024) / 1024.0f;
-    return std::ldexp(1.0f + fraction, static_cast<int>(random() % 20) - 10);
-  }
-  std::vector<float> numbers(std::int64_t count) {
-    std::vector<float> out(static_cast<std::size_t>(count));
-    for (float& one : out) one = number();
-    return out;
-  }
-  PackedNvfp4 packed(std::int64_t rows, bool row_scaled) {
-    PackedNvfp4 q;
-    q.rows = rows, q.cols = depth, q.row_bytes = depth / 2;
-    q.bound = random() % 2 == 0 ? 448 : 256;
-    q.row_scaled = row_scaled;
-    q.codes.resize(static_cast<std::size_t>(rows * depth / 2));
-    q.scales.resize(static_cast<std::size_t>(rows * depth / 16));
-    for (auto& byte : q.codes) byte = static_cast<std::uint8_t>(random());
-    for (auto& byte : q.scales) {
-      byte = static_cast<std::uint8_t>(random() % 0x7F);
-      const auto kind = random() % 512;
-      if (kind == 0) byte = 0x7F;
-      if (kind < 32) byte |= 0x80;
-    }
-    return q;
-  }
   const Placed& place(Device& device, const PackedNvfp4& q, const std::vector<float>& amax) {
-    const std::int64_t blocks = depth / 16;
-    const bool apart = word_of(s, "LAYOUT") == "linear" && random() % 2 == 0;
-    const std::int64_t stride = blocks + (apart ? 3 : 0);
-    std::vector<std::uint8_t> scales = laid_out(s, q.scales, q.rows, blocks);
-    if (apart) {
-      scales.assign(static_cast<std::size_t>(q.rows * stride), 0x7F);
-      for (std::int64_t i = 0; i < q.rows * blocks; ++i) {
-        scales[static_cast<std::size_t>(i / blocks * stride + i % blocks)] =
-            q.scales[static_cast<std::size_t>(i)];
-      }
-    }
-    return placed.emplace_back(device, q, scales, amax, stride);
+    const LaidOutScales scales(s, q, random() % 2 == 0);
+    return placed.emplace_back(device, q, scales.bytes, amax, scales.stride);
   }
   MemberDescriptor member(const Placed& at, std::int64_t rows, bool columnwise) const {
     MemberDescriptor out;
@@ -92,9 +52,6 @@ struct Operands {
     side = {address(at.codes), address(at.scales), address(at.amax), at.scale_stride};
     return out;
   }
-  std::int64_t stride_of(const Placed& at) const {
-    return word_of(s, "LAYOUT") == "linear" ? at.scale_stride : 0;
-  }
 };
 
 // One product, its operands placed, and what it must give behind `out`.
@@ -103,10 +60,10 @@ struct Product {
   const Placed *a, *b;
 
   Product(Operands& from, Device& device, const Case& one, std::int64_t rows) {
-    gemm.a = from.packed(rows, flag(from.s, "A_ROW_SCALE"));
-    gemm.b = from.packed(one.cols, flag(from.s, "B_ROW_SCALE"));
-    gemm.a_amax = from.numbers(gemm.a.row_scaled ? rows : 1);
-    gemm.b_amax = from.numbers(gemm.b.row_scaled ? one.cols : 1);
+    gemm.a = drawn_operand(from.random, rows, from.depth, flag(from.s, "A_ROW_SCALE"));
+    gemm.b = drawn_operand(from.random, one.cols, from.depth, flag(from.s, "B_ROW_SCALE"));
+    gemm.a_amax = drawn_numbers(from.random, gemm.a.row_scaled ? rows : 1);
+    gemm.b_amax = drawn_numbers(from.random, gemm.b.row_scaled ? one.cols : 1);
     gemm.accumulate = flag(from.s, "ACCUMULATE");
     a = &from.place(device, gemm.a, gemm.a_amax);
     b = &from.place(device, gemm.b, gemm.b_amax);
@@ -119,7 +76,7 @@ struct Product {
     bytes.resize(begin + cols * size);
     for (std::size_t col = 0; col < cols; ++col) {
       const auto at = static_cast<std::int64_t>(begin / size + col);
-      reference::store(bytes.data(), dtype, at, from.number());
+      reference::store(bytes.data(), dtype, at, drawn_number(from.random));
       gemm.bias.push_back(reference::load(bytes.data(), dtype, at));
     }
   }
@@ -131,7 +88,7 @@ std::vector<std::uint8_t> before(Operands& from, std::int64_t elements, DType dt
   std::vector<std::uint8_t> out(static_cast<std::size_t>(elements * dtype_bits(dtype) / 8),
                                 DeviceBuffer::kPoison);
   for (std::int64_t i = 0; accumulate && i < elements; ++i) {
-    reference::store(out.data(), dtype, i, from.number());
+    reference::store(out.data(), dtype, i, drawn_number(from.random));
   }
   return out;
 }
@@ -190,7 +147,7 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
   const auto members = [&](const DeviceBuffer& buffer) -> const void* {
     return grouped ? buffer.data_pointer() : nullptr;
   };
-  const auto stride = [&](const Placed& at) { return grouped ? 0 : operands.stride_of(at); };
+  const auto stride = [&](const Placed& at) { return grouped ? 0 : at.scale_stride; };
   const args::GemmNvfp4 arguments{
       .a_codes = alone(a.codes),
       .a_scales = {alone(a.scales), stride(a)},

@@ -1,13 +1,10 @@
-// Runners of unpack_product and gemm_nvfp4_wgmma: codes and scales of every byte there is, rows of
-// scales apart.
-#include <diecast/ops/reference/gemm_nvfp4.h>
+// Runners of unpack_product and gemm_nvfp4_wgmma, of the operands that gemm_nvfp4 has.
 #include <diecast/ops/reference/numbers.h>
 
 #include <cmath>
 #include <cstring>
-#include <random>
 
-#include "ops/variant_case.h"
+#include "ops/gemm/gemm_case.h"
 
 namespace diecast::variants {
 namespace {
@@ -16,35 +13,6 @@ using reference::PackedNvfp4;
 using Octets = std::vector<std::uint8_t>;
 
 constexpr std::int64_t kSide = 128, kDepth = 64, kTileBytes = kSide * kDepth * 2;
-
-PackedNvfp4 drawn(std::mt19937_64& random, std::int64_t rows, std::int64_t depth, bool row_scaled) {
-  PackedNvfp4 q;
-  q.rows = rows, q.cols = depth, q.row_bytes = depth / 2;
-  q.bound = random() % 2 == 0 ? 448 : 256;
-  q.row_scaled = row_scaled;
-  q.codes.resize(static_cast<std::size_t>(rows * depth / 2));
-  q.scales.resize(static_cast<std::size_t>(rows * depth / 16));
-  for (auto& byte : q.codes) byte = static_cast<std::uint8_t>(random());
-  for (auto& byte : q.scales) {
-    const auto kind = random() % 2048;
-    byte = static_cast<std::uint8_t>(kind == 0 ? 0x7F : random() % 0x7F);
-    if (kind % 16 == 1) byte |= 0x80;
-  }
-  return q;
-}
-
-std::vector<float> drawn(std::mt19937_64& random, std::int64_t count) {
-  std::vector<float> out(static_cast<std::size_t>(count));
-  for (float& one : out)
-    one = std::ldexp(1.0f + static_cast<float>(random() % 1024) / 1024.0f,
-                     static_cast<int>(random() % 20) - 10);
-  return out;
-}
-
-std::int64_t depth_of(const Case& one) {
-  static constexpr std::int64_t kBlocks[] = {1, 3, 4, 9, 17, 33};
-  return kBlocks[one.seed % 6] * 16;
-}
 
 // Element (row, col), as the code times its block's scale; a bf16 holds it.
 std::uint16_t number(const PackedNvfp4& q, std::int64_t row, std::int64_t col) {
@@ -81,32 +49,14 @@ Octets tiles_of(const PackedNvfp4& a, const PackedNvfp4& b) {
   return out;
 }
 
-// Block scales in the layout wanted, of linear ones sometimes three more bytes a row, poisoned.
-struct Scales {
-  std::int64_t stride = 0;
-  Octets bytes;
-  Scales(const Specialization& s, const PackedNvfp4& q, bool apart) {
-    const std::int64_t blocks = q.cols / 16;
-    if (word_of(s, "LAYOUT") != "linear") {
-      bytes = laid_out(s, q.scales, q.rows, blocks);
-      return;
-    }
-    stride = blocks + (apart ? 3 : 0);
-    bytes.assign(static_cast<std::size_t>(q.rows * stride), 0x7F);
-    for (std::int64_t i = 0; i < q.rows * blocks; ++i)
-      bytes[static_cast<std::size_t>(i / blocks * stride + i % blocks)] =
-          q.scales[static_cast<std::size_t>(i)];
-  }
-};
-
 std::string unpack_product_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   std::mt19937_64 random(one.seed * 29 + 3);
-  const std::int64_t depth = depth_of(one);
-  const PackedNvfp4 a = drawn(random, one.rows, depth, false);
-  const PackedNvfp4 b = drawn(random, one.cols, depth, false);
-  const Scales a_scales(s, a, random() % 2 == 0), b_scales(s, b, random() % 2 == 0);
+  const std::int64_t depth = drawn_depth(one.seed);
+  const PackedNvfp4 a = drawn_operand(random, one.rows, depth, false);
+  const PackedNvfp4 b = drawn_operand(random, one.cols, depth, false);
+  const LaidOutScales a_scales(s, a, random() % 2 == 0), b_scales(s, b, random() % 2 == 0);
   const Octets want = tiles_of(a, b);
   const auto placed = [&](const Octets& bytes) {
     return DeviceBuffer(device, bytes.data(), bytes.size());
@@ -132,19 +82,20 @@ std::string gemm_nvfp4_wgmma_difference(Kernel& kernel, const Case& one, const B
   std::mt19937_64 random(one.seed * 31 + 11);
   const DType dtype = dtype_of(s, "OUT"), bias_dtype = dtype_of(s, "BIAS_TYPE");
   GemmNvfp4 gemm;
-  gemm.a = drawn(random, one.rows, depth_of(one), flag(s, "A_ROW_SCALE"));
-  gemm.b = drawn(random, one.cols, depth_of(one), flag(s, "B_ROW_SCALE"));
-  gemm.a_amax = drawn(random, gemm.a.row_scaled ? one.rows : 1);
-  gemm.b_amax = drawn(random, gemm.b.row_scaled ? one.cols : 1);
+  const std::int64_t depth = drawn_depth(one.seed);
+  gemm.a = drawn_operand(random, one.rows, depth, flag(s, "A_ROW_SCALE"));
+  gemm.b = drawn_operand(random, one.cols, depth, flag(s, "B_ROW_SCALE"));
+  gemm.a_amax = drawn_numbers(random, gemm.a.row_scaled ? one.rows : 1);
+  gemm.b_amax = drawn_numbers(random, gemm.b.row_scaled ? one.cols : 1);
   gemm.alpha = random() % 2 == 0 ? 1.0f : 0.3f;
   gemm.accumulate = flag(s, "ACCUMULATE");
   const auto elements = one.rows * one.cols;
   Octets want(static_cast<std::size_t>(elements * dtype_bits(dtype) / 8), DeviceBuffer::kPoison);
-  const std::vector<float> before = drawn(random, gemm.accumulate ? elements : 0);
+  const std::vector<float> before = drawn_numbers(random, gemm.accumulate ? elements : 0);
   for (std::size_t i = 0; i < before.size(); ++i)
     reference::store(want.data(), dtype, static_cast<std::int64_t>(i), before[i]);
   Octets bias(static_cast<std::size_t>(one.cols * dtype_bits(bias_dtype) / 8));
-  const std::vector<float> biases = drawn(random, flag(s, "BIAS") ? one.cols : 0);
+  const std::vector<float> biases = drawn_numbers(random, flag(s, "BIAS") ? one.cols : 0);
   for (std::size_t i = 0; i < biases.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     reference::store(bias.data(), bias_dtype, at, biases[i]);
@@ -165,7 +116,7 @@ std::string gemm_nvfp4_wgmma_difference(Kernel& kernel, const Case& one, const B
       .out = {dtype, out.data_pointer()},
       .rows = one.rows,
       .cols = one.cols,
-      .depth = depth_of(one),
+      .depth = depth,
       .alpha = gemm.alpha,
       .unit = 1.0f / static_cast<float>(36 * gemm.a.bound * gemm.b.bound)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);

@@ -11,10 +11,6 @@ constexpr int kHopper = 90;                       // compute capability, times t
 constexpr std::int64_t kSide = 128, kDepth = 64;  // of a tile of numbers
 constexpr std::int64_t kAlignment = 128;
 
-Error not_taken(ErrorCode code, std::string what, std::string fix) {
-  return {code, cat("gemm_nvfp4: path unpacked: ", what), cat(fix, ", or path = \"own\"")};
-}
-
 // Unpacking takes as long as is gained where a matrix has about so many rows.
 bool gains(const Tensor& out) {
   constexpr double kRows = 192;
@@ -26,13 +22,7 @@ bool gains(const Tensor& out) {
 
 GemmUnpackedRequest GemmUnpackedRequest::of(const QuantizedTensor& a, const QuantizedTensor& b,
                                             const Tensor& out, const GemmNvfp4Options& options) {
-  return {.out = out.dtype,
-          .layout = a.type.layout,
-          .a_rows = a.type.row_scaled,
-          .b_rows = b.type.row_scaled,
-          .bias = options.bias.has_value(),
-          .bias_type = options.bias ? options.bias->dtype : DType::f32,
-          .accumulate = options.accumulate};
+  return {GemmPathRequest::of(a, b, out, options), a.type.layout};
 }
 
 std::vector<KernelWanted> GemmUnpackedRequest::kernels(const DeviceProperties&) const {
@@ -59,18 +49,11 @@ Result<void> PreparedGemmUnpacked::check(const Device& device, const QuantizedTe
                  "path = \"own\", which runs everywhere"};
   }
   const std::int64_t depth = operand_a(a, options.layout).depth();
-  if (depth == 0) return not_taken(ErrorCode::shape_mismatch, "K is 0", "pass numbers");
-  const std::int64_t needed = Request::scratch_bytes(out.rows(), out.cols(), depth);
-  const std::int64_t given = options.scratch == nullptr ? 0 : options.scratch_bytes;
-  if (given < needed) {
-    return not_taken(ErrorCode::missing_buffer,
-                     cat("scratch has ", given, " bytes, ", needed, " are needed"),
-                     cat("pass ", needed, " bytes of device memory"));
-  }
-  if (reinterpret_cast<std::uintptr_t>(options.scratch) % kAlignment == 0) return {};
-  return not_taken(ErrorCode::misaligned,
-                   cat("scratch does not start at a multiple of ", kAlignment, " bytes"),
-                   "start it at one");
+  if (depth == 0)
+    return path_not_taken("unpacked", ErrorCode::shape_mismatch, "K is 0", "pass numbers");
+  const std::int64_t bytes = Request::scratch_bytes(out.rows(), out.cols(), depth);
+  return GemmScratch{.needed = bytes, .advised = bytes, .alignment = kAlignment}.check("unpacked",
+                                                                                       options);
 }
 
 Result<PreparedGemmUnpacked> PreparedGemmUnpacked::prepare(Runtime& runtime,

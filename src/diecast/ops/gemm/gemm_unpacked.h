@@ -3,7 +3,7 @@
 // runs.
 #pragma once
 
-#include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/gemm/gemm_path.h>
 
 #include <cstdint>
 #include <memory>
@@ -12,20 +12,13 @@
 
 namespace diecast {
 
-struct GemmUnpackedRequest {
+struct GemmUnpackedRequest : GemmPathRequest {
   static constexpr std::string_view kName = "gemm_nvfp4_unpacked";
-  DType out = DType::bf16;
   ScaleLayout layout = ScaleLayout::linear;
-  bool a_rows = false, b_rows = false;  // row-scaled
-  bool bias = false;
-  DType bias_type = DType::f32;  // f32 without a bias
-  bool accumulate = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
-    as("OUT", self.out), as("LAYOUT", self.layout);
-    as("A_ROW_SCALE", self.a_rows), as("B_ROW_SCALE", self.b_rows);
-    as("BIAS", self.bias), as("BIAS_TYPE", self.bias_type), as("ACCUMULATE", self.accumulate);
+    GemmPathRequest::fields(self, as), as("LAYOUT", self.layout);
   }
   static GemmUnpackedRequest of(const QuantizedTensor& a, const QuantizedTensor& b,
                                 const Tensor& out, const GemmNvfp4Options& options);

@@ -17,27 +17,12 @@ constexpr std::int64_t kFactorBytes = 256;          // alpha, beta, and nothing 
 constexpr std::int64_t kWorkspaceBytes = 32 << 20;  // what NVIDIA advises from Hopper on
 constexpr float kOne = 1.0f, kZero = 0.0f;
 
-Error not_taken(ErrorCode code, std::string what, std::string fix) {
-  return {code, cat("gemm_nvfp4: path cublaslt: ", what), cat(fix, ", or path = \"own\"")};
+Error not_taken(ErrorCode code, std::string_view what, std::string_view fix) {
+  return path_not_taken("cublaslt", code, what, fix);
 }
 
 bool at_multiple(const void* address, std::uintptr_t bytes) {
   return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
-}
-
-Result<void> check_scratch(const GemmCublasltRequest& request, const Tensor& out,
-                           const GemmNvfp4Options& options) {
-  const std::int64_t needed = request.needed_bytes(out.rows(), out.cols());
-  const std::int64_t given = options.scratch == nullptr ? 0 : options.scratch_bytes;
-  if (given < needed) {
-    return not_taken(ErrorCode::missing_buffer,
-                     cat("scratch has ", given, " bytes, ", needed, " are needed"),
-                     cat("pass ", request.scratch_bytes(out.rows(), out.cols()),
-                         " bytes of device memory, cuBLASLt's workspace among them"));
-  }
-  if (at_multiple(options.scratch, 256)) return {};
-  return not_taken(ErrorCode::misaligned, "scratch does not start at a multiple of 256 bytes",
-                   "start it at one");
 }
 
 Result<void> check_starts(const GemmOperand& x) {
@@ -73,7 +58,12 @@ Result<void> check_taken(const Device& device, const QuantizedTensor& a, const Q
     return not_taken(ErrorCode::misaligned, "out does not start at a multiple of 16 bytes",
                      "start it at one");
   }
-  return check_scratch(GemmCublasltRequest::of(a, b, out, options), out, options);
+  const auto request = GemmCublasltRequest::of(a, b, out, options);
+  const GemmScratch scratch{.needed = request.needed_bytes(out.rows(), out.cols()),
+                            .advised = request.scratch_bytes(out.rows(), out.cols()),
+                            .more = ", cuBLASLt's workspace among them",
+                            .alignment = kFactorBytes};
+  return scratch.check("cublaslt", options);
 }
 
 // What cuBLASLt is told of a product whose operands and scratch have been checked.
@@ -104,12 +94,7 @@ cublaslt::Product told(const GemmCublasltRequest& request, const GemmOperand& a,
 
 GemmCublasltRequest GemmCublasltRequest::of(const QuantizedTensor& a, const QuantizedTensor& b,
                                             const Tensor& out, const GemmNvfp4Options& options) {
-  return {.out = out.dtype,
-          .a_rows = a.type.row_scaled,
-          .b_rows = b.type.row_scaled,
-          .bias = options.bias.has_value(),
-          .bias_type = options.bias ? options.bias->dtype : DType::f32,
-          .accumulate = options.accumulate};
+  return {GemmPathRequest::of(a, b, out, options)};
 }
 
 bool GemmCublasltRequest::is_direct() const {

@@ -2,7 +2,7 @@
 // runs. Its arguments are tested through a fake library; no such GPU was at hand to run it on.
 #pragma once
 
-#include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/gemm/gemm_path.h>
 
 #include <cstdint>
 #include <memory>
@@ -17,19 +17,9 @@ struct Product;
 class Described;
 }  // namespace cublaslt
 
-struct GemmCublasltRequest {
+struct GemmCublasltRequest : GemmPathRequest {
   static constexpr std::string_view kName = "gemm_nvfp4 by cublaslt";
-  DType out = DType::bf16;
-  bool a_rows = false, b_rows = false;  // row-scaled
-  bool bias = false;
-  DType bias_type = DType::f32;  // f32 without a bias
-  bool accumulate = false;
 
-  template <class Self, class As>
-  static constexpr void fields(Self& self, As&& as) {
-    as("OUT", self.out), as("A_ROW_SCALE", self.a_rows), as("B_ROW_SCALE", self.b_rows);
-    as("BIAS", self.bias), as("BIAS_TYPE", self.bias_type), as("ACCUMULATE", self.accumulate);
-  }
   static GemmCublasltRequest of(const QuantizedTensor& a, const QuantizedTensor& b,
                                 const Tensor& out, const GemmNvfp4Options& options);
   // Whether cuBLASLt writes out itself. Else it makes f32 sums, and one pass over them the rest.
