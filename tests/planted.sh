@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Plants the bugs of tests/planted.txt one by one and expects a test to catch each: this shows that the
-# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has the library, the unit tests of each floor
-# that planted.txt names, and test_ops_host.
+# tests bite. Usage: tests/planted.sh [BUILD_FOLDER [LIST]]. The folder has the library, the unit tests of each
+# floor that planted.txt names, and test_ops_host. LIST, planted_gpu.txt, has bugs of templates that a GPU's tests
+# catch: it takes test_ops_gpu alone.
 # Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
 set -u
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
-build=${1:-$source_dir/build}
-if grep -q '^CMAKE_UNITY_BUILD.*=ON' "$build/CMakeCache.txt"; then
+build=${1:-$source_dir/build} list=${2:-planted.txt} label=host
+[[ $list == *_gpu.txt ]] && label=gpu
+if [ $label = host ] && grep -q '^CMAKE_UNITY_BUILD.*=ON' "$build/CMakeCache.txt"; then
   echo "$build has floors compiled together: a mutant takes the place of one file; use a plain build" >&2
   exit 2
 fi
@@ -31,7 +33,7 @@ build_mutant() { # floor source
   local objects=$build/tests/CMakeFiles boost
   if [[ $2 == templates/* ]]; then
     printf '#!/bin/sh\nDIECAST_TEMPLATE_DIR=%s exec %s "$@"\n' "$work/templates" \
-      "$build/tests/test_$1_host" >"$work/mutant" && chmod +x "$work/mutant"
+      "$build/tests/test_$1_$label" >"$work/mutant" && chmod +x "$work/mutant"
     return
   fi
   boost=$(ls /usr/lib/*/libboost_context.so 2>/dev/null | head -1)
@@ -66,6 +68,6 @@ while IFS= read -r line; do
     by=$(grep -m1 -oP '^\[  FAILED  \] \K[^ ,]+' "$work/log" || grep -oP '^\[ RUN      \] \K.*' "$work/log" | tail -1)
     echo "caught       $name: $by"
   fi
-done <"$source_dir/tests/planted.txt"
+done <"$source_dir/tests/$list"
 echo "$caught of $planted planted bugs caught"
 [[ $caught == "$planted" ]]

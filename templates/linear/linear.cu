@@ -88,8 +88,9 @@ DIECAST_KERNEL {
     for (int i = 0; i < M_TILE / 2; ++i)
       total[i / 4][i % 4] = nth == 0 ? sums[i / 4][i % 4] : total[i / 4][i % 4] + sums[i / 4][i % 4];
   }
-  const LinearResult<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT> result = {
-      bias, residual, out, rows, cols, *factor * Tile::kFactor, ALPHA, LIMIT};
+  const auto factor_at = [&](int i) DIECAST_INLINED { return ROW_FACTORS ? Tile::kFactor : factor[i] * Tile::kFactor; };
+  const LinearResult<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT, ROW_FACTORS> result = {
+      bias, residual, out, rows, cols, factor_at(0), ALPHA, LIMIT, factor, factor_at(UP_FACTOR)};
   const i64 weight_row = strip * Tile::kSide + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
   DIECAST_UNROLL
   for (int i = 0; i < M_TILE / 4; ++i) {

@@ -4,7 +4,6 @@
 /* diecast
 use      <diecast/device/linear/linear_result.h>
 use      <diecast/device/linear/weight_stages.h>
-shape    bool  SETTLED = false                           // no kernel before writes packed: it is read before that one has ended
 launch   grid(ceil_div(GATED ? 2 * cols : cols, N_TILE) * SPLIT, ceil_div(rows, M_TILE)) block(32 * N_TILE / WARP_ROWS + 32)
 launch   shared(STAGES * STAGE_BYTES + SUM_BYTES + 16 * STAGES + 16) cluster(SPLIT) dependent(late)
 target   sm_90a
@@ -19,15 +18,17 @@ using Part = StagedPart<Stages>;
 using Producer = StageProducer<Stages>;
 using Cluster = ClusterSums<Stages>;
 
-// What each stage is filled with first, then what follows as soon as it is empty. `x`: the lane's first element.
+DIECAST_DEVICE void bring_first_weights(const Producer& producer, const Part& part) {
+  DIECAST_NO_UNROLL
+  for (u32 i = 0; i < min(part.stages, u32{STAGES}); ++i) producer.bring_weights(i, i);
+}
+
+// What each stage is filled with first, weights maybe before, then what follows as soon as it is empty. `x`: the lane's first element.
 DIECAST_DEVICE void produce(const Producer& producer, const Part& part, const IN* x, i64 stride, i64 first_row,
-                            const DeviceSize& all_rows) {
+                            const DeviceSize& all_rows, bool early) {
   const u32 ahead = min(part.stages, u32{STAGES});
   launch_before_ended();
-  if (!SETTLED) {
-    DIECAST_NO_UNROLL
-    for (u32 i = 0; i < ahead; ++i) producer.bring_weights(i, i);
-  }
+  if (!early) bring_first_weights(producer, part);
   const auto rows = static_cast<u32>(max(min(all_rows.count() - first_row, i64{M_TILE}), i64{0}));
   const auto row = [&](u32 i) DIECAST_INLINED { return x + i * stride; };
   DIECAST_NO_UNROLL
@@ -46,22 +47,19 @@ DIECAST_KERNEL {
   const Stages shared;
   const Part part(GATED ? 2 * cols : cols, depth);
   const i64 first_row = i64{blockIdx.y} * M_TILE;
-  const bool produces = threadIdx.x >= Stages::kThreads;
+  const bool produces = threadIdx.x >= Stages::kThreads, early = settled != 0;
   const Producer producer(shared, part, packed);
   const IN* const of_lane = producer.of_row(x + (first_row + producer.lane / 8) * x_stride);
   if (produces) {
     if (producer.lane == 0) shared.begin();
     __syncwarp();
-    if (SETTLED) {
-      DIECAST_NO_UNROLL
-      for (u32 i = 0; i < min(part.stages, u32{STAGES}); ++i) producer.bring_weights(i, i);
-    }
+    if (early) bring_first_weights(producer, part);
   }
   __syncthreads();
   Cluster::arrive();
   Stages::Sums sums = {};
   if (produces) {
-    produce(producer, part, of_lane, x_stride, first_row, rows);
+    produce(producer, part, of_lane, x_stride, first_row, rows, early);
   } else {
     Stages::Turn at;
     add_stages(sums, shared, part, at);
@@ -69,8 +67,9 @@ DIECAST_KERNEL {
   Cluster::wait();
   if (produces) return;
   launch_before_ended();
-  const LinearResult<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT> result = {
-      bias, residual, out, rows.count(), cols, *factor * Tile::kFactor, ALPHA, LIMIT};
+  const auto factor_at = [&](int i) DIECAST_INLINED { return ROW_FACTORS ? Tile::kFactor : factor[i] * Tile::kFactor; };
+  const LinearResult<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT, ROW_FACTORS> result = {
+      bias, residual, out, rows.count(), cols, factor_at(0), ALPHA, LIMIT, factor, factor_at(UP_FACTOR)};
   const auto finish = [&](u32 thread, u32 nth, const f32(&of)[4]) {
     const u32 strip = part.first_strip + thread / 128 * Stages::kWarpStrips + nth / Stages::kPieces;
     const i64 row = first_row + nth % Stages::kPieces * 8 + thread % 4 * 2,

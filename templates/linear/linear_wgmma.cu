@@ -27,7 +27,7 @@ exchange block
 
 using Ring = WgmmaRing<M_TILE, STAGES, TILE_BYTES, HELD_BYTES, CLUSTER>;
 using Consumer = WgmmaConsumer<Ring, WgmmaSums<M_TILE, APART ? 1 : SPLIT, IN>, IN, FORMAT, GATED>;
-using Rows = LinearRows<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT>;
+using Rows = LinearRows<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT, ROW_FACTORS>;
 
 // What this thread block does: some tiles of out, and of the depth all or a part.
 struct Work {
@@ -115,8 +115,10 @@ DIECAST_KERNEL {
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
     const u64 places = reinterpret_cast<u64>(out) | reinterpret_cast<u64>(residual) | static_cast<u64>(cols) * sizeof(OUT);
+    constexpr f32 kUnit = PackedTile<FORMAT>::kFactor;
+    const auto factor_at = [&](int i) DIECAST_INLINED { return ROW_FACTORS ? kUnit : factor[i] * kUnit; };
     consume(ring, Work(rows, weight_rows, depth),
-            {{bias, residual, out, rows, cols, *factor * PackedTile<FORMAT>::kFactor, ALPHA, LIMIT}, places % 16 == 0});
+            {{bias, residual, out, rows, cols, factor_at(0), ALPHA, LIMIT, factor, factor_at(UP_FACTOR)}, places % 16 == 0});
   }
   cluster_barrier<CLUSTER_BLOCKS>();  // others may still write here, or read
 }

@@ -3,20 +3,23 @@
 // A block whose scale is zero gets zero codes, one whose scale is negative gets its codes' signs
 // turned, both a positive scale; an MXFP4 block of zero codes may get the scale of one.
 // GATED: rows / 2 rows of gate and as many of up, in two halves or taking turns, are packed in turns of 8
-// rows, so that one thread of a product has both.
+// rows, so that one thread of a product has both. Apart, the halves are two tensors.
 // status: how many scales a product with x of bf16, with x of f16 cannot hold, and the first row of
-// such a one; of NVFP4 these are NaN, of MXFP4 those outside 2 to 135, outside 111 to 135. What is there
-// is added to; a row gets smaller.
+// such a one, all of gate before all of up where these are halves; of NVFP4 these are NaN, of MXFP4 those
+// outside 2 to 135, outside 111 to 135. What is there is added to; a row gets smaller.
 /* diecast
 use      <diecast/device/linear/packed_tile.h>           // FORMAT
-option   enum  GATED {none, halves, alternate} = none    // how rows of gate and up lie
+option   enum  GATED {none, halves, alternate, apart} = none  // how rows of gate and up lie
+let      APART = GATED == apart                          // codes and scales are gate's alone
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 4, 16} = 16                   // the most thread blocks a multiprocessor gets
 size     batch                                           // weights
 size     rows  divisible (GATED == none ? 1 : 16)        // rows of a weight
 size     cols  divisible SCALE_BLOCK                     // columns of a weight
-arg      codes   in     u8   [batch, rows, cols / 2]  align 8
-arg      scales  in     u8   [batch, rows, cols / SCALE_BLOCK]
+arg      codes   in     u8   [batch, APART ? rows / 2 : rows, cols / 2]  align 8
+arg      scales  in     u8   [batch, APART ? rows / 2 : rows, cols / SCALE_BLOCK]
+arg      up_codes  in   u8   [APART ? batch : 0, rows / 2, cols / 2]  align 8
+arg      up_scales in   u8   [APART ? batch : 0, rows / 2, cols / SCALE_BLOCK]
 arg      packed  out    u8   [batch, ceil_div(rows, 64) * ceil_div(cols, 64) * TILE_BYTES]  align 16
 arg      status  inout  u32  [4]  optional               // counts for bf16, f16; first rows for bf16, f16
 arg      batch
@@ -46,27 +49,44 @@ struct Strip {
 DIECAST_DEVICE i64 source_row(i64 row, i64 rows) {
   if constexpr (GATED == GATED_none) return row;
   const i64 of_half = row / 16 * 8 + row % 8, half = row / 8 % 2;
-  return GATED == GATED_halves ? half * (rows / 2) + of_half : 2 * of_half + half;
+  return GATED == GATED_alternate ? 2 * of_half + half : half * (rows / 2) + of_half;
 }
 
+// Weights where they are read.
+struct Source {
+  const u8 *codes, *scales, *up_codes, *up_scales;
+  i64 rows, cols;
+
+  // The row of a weight that is packed as `row`, of so many bytes.
+  DIECAST_DEVICE const u8* row_of(const u8* all, const u8* up, i64 weight, i64 row, i64 bytes) const {
+    row = source_row(row, rows);
+    if constexpr (!APART) return all + (weight * rows + row) * bytes;
+    const i64 half = rows / 2;
+    return (row < half ? all : up) + (weight * half + (row < half ? row : row - half)) * bytes;
+  }
+  DIECAST_DEVICE const u8* codes_of(i64 weight, i64 row) const { return row_of(codes, up_codes, weight, row, cols / 2); }
+  DIECAST_DEVICE const u8* scales_of(i64 weight, i64 row) const {
+    return row_of(scales, up_scales, weight, row, cols / SCALE_BLOCK);
+  }
+};
+
 // What is beyond the weight is read as codes of zero and scales of one.
-DIECAST_DEVICE void read_strip(Strip& strip, const u8* codes, const u8* scales, i64 first_row, i64 first_col, i64 rows,
-                               i64 cols) {
+DIECAST_DEVICE void read_strip(Strip& strip, const Source& from, i64 weight, i64 first_row, i64 first_col) {
   DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < 64 * kCols / 16; i += THREADS) {
     const int row = i / (kCols / 16), piece = i % (kCols / 16);
     const i64 col = first_col + 16 * piece;
     Vector<8> v = {};
-    if (first_row + row < rows && col < cols) v = load_streaming<8>(codes + (source_row(first_row + row, rows) * cols + col) / 2);
+    if (first_row + row < from.rows && col < from.cols) v = load_streaming<8>(from.codes_of(weight, first_row + row) + col / 2);
     strip.codes[row * kPitch + 2 * piece] = v.words[0];
     strip.codes[row * kPitch + 2 * piece + 1] = v.words[1];
   }
-  const i64 blocks = cols / SCALE_BLOCK, first_block = first_col / SCALE_BLOCK;
+  const i64 blocks = from.cols / SCALE_BLOCK, first_block = first_col / SCALE_BLOCK;
   DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < 64 * kScales; i += THREADS) {
     const int row = i / kScales, block = i % kScales;
-    const bool there = first_row + row < rows && first_block + block < blocks;
-    strip.scales[i] = there ? scales[source_row(first_row + row, rows) * blocks + first_block + block] : kOne;
+    const bool there = first_row + row < from.rows && first_block + block < blocks;
+    strip.scales[i] = there ? from.scales_of(weight, first_row + row)[first_block + block] : kOne;
   }
 }
 
@@ -155,12 +175,12 @@ DIECAST_DEVICE void write_strip(const Strip& strip, u8* to, i64 tiles, u32* stat
 
 DIECAST_KERNEL {
   __shared__ Strip strip;
+  const Source source = {codes, scales, up_codes, up_scales, rows, cols};
   const i64 bands = ceil_div(rows, 64), tiles = ceil_div(cols, 64);
   DIECAST_NO_UNROLL
   for (RowWalk at(ceil_div(cols, kCols), batch * bands, blockIdx.x, gridDim.x); at.row < batch * bands; at.next()) {
     const i64 weight = at.row / bands, first_row = (at.row - weight * bands) * 64, first_tile = at.piece * kTiles;
-    read_strip(strip, codes + weight * rows * (cols / 2), scales + weight * rows * (cols / SCALE_BLOCK), first_row,
-               64 * first_tile, rows, cols);
+    read_strip(strip, source, weight, first_row, 64 * first_tile);
     __syncthreads();
     write_strip(strip, packed + (at.row * tiles + first_tile) * TILE_BYTES, min(i64{kTiles}, tiles - first_tile), status,
                 first_row, rows);

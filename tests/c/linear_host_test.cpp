@@ -5,6 +5,7 @@
 #include <diecast/ops/reference/packed_linear.h>
 
 #include <random>
+#include <utility>
 
 #include "c/c_fixture.h"
 #include "ops/test_runtime.h"
@@ -107,6 +108,48 @@ TEST_F(CLinear, HasTheBitsOfCpp) {
   tensors_.out = elsewhere.get();
   ASSERT_EQ(linear(weight_), diecast_ok) << last_error();  // a call like the last one
   EXPECT_EQ(again, wanted);
+}
+
+TEST_F(CLinear, PacksGateAndUpOfTwoTensors) {
+  diecast_pack_linear_tensors of{};
+  of.size = sizeof of;
+  of.data = codes.get(), of.scale = scales.get(), of.out_packed = packed.get();
+  diecast_pack_linear_options options = diecast_pack_linear_defaults();
+  options.gated = "halves";
+  ASSERT_EQ(diecast_pack_linear(runtime_, host_, &of, &options, nullptr), diecast_ok)
+      << last_error();
+  const Octets of_one = std::exchange(packed_, Octets(packed_.size()));
+  packed->data = packed_.data();
+  constexpr std::int64_t kHalf = kRows / 2;
+  CTensor up_codes{codes_, {kHalf, kCols / 2}}, up_scales{scales_, {kHalf, kCols / 16}};
+  up_codes->data = codes_.data() + codes_.size() / 2;
+  up_scales->data = scales_.data() + scales_.size() / 2;
+  codes->shape[0] = scales->shape[0] = kHalf;
+  of.up_data = up_codes.get(), of.up_scale = up_scales.get();
+  ASSERT_EQ(diecast_pack_linear(runtime_, host_, &of, &options, nullptr), diecast_ok)
+      << last_error();
+  EXPECT_EQ(packed_, of_one);
+  of.up_scale = nullptr;
+  EXPECT_EQ(diecast_pack_linear(runtime_, host_, &of, &options, nullptr), diecast_missing_buffer);
+  of.up_scale = up_scales.get(), options.gated = nullptr;
+  EXPECT_EQ(diecast_pack_linear(runtime_, host_, &of, &options, nullptr), diecast_invalid_argument);
+}
+
+TEST_F(CLinear, TakesFactorsOfParts) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+  const std::vector<float> wanted = std::exchange(out_, std::vector<float>(out_.size()));
+  out->data = out_.data();
+  std::vector<float> of_rows(kRows, factor_[0]);
+  CTensor factors{of_rows, {kRows}};
+  tensors_.factor = factors.get();
+  diecast_linear_options options = diecast_linear_of(&weight_);
+  options.settled = 1;  // nothing writes the weight now
+  ASSERT_EQ(diecast_linear(runtime_, host_, &tensors_, &options, nullptr), diecast_ok)
+      << last_error();
+  EXPECT_EQ(out_, wanted);
+  factors->shape[0] = kRows - 1;
+  EXPECT_EQ(refused(weight_), "shape_mismatch");
 }
 
 TEST_F(CLinear, UnpackingGivesTheCheckpointsBytes) {

@@ -103,6 +103,33 @@ def test_gate_and_up():
     assert numpy.allclose(y, gate / (1 + numpy.exp(-gate)) * up, rtol=1e-4, atol=1e-5)
 
 
+def test_parts_with_factors_of_their_own():
+    parts, x = [weight(rows, 64, seed=rows) for rows in (64, 24, 40)], matrix(2, 64, "f2")
+    factors = [numpy.full(1, factor, "f4") for factor in (0.3, 1e-3, 7)]
+    alone = [diecast.PackedLinear.pack(*part, **HOST).linear(x, factor, dtype="f32", **HOST)
+             for part, factor in zip(parts, factors)]
+    whole = diecast.PackedLinear.pack(*(numpy.concatenate(pair) for pair in zip(*parts)), **HOST)
+    of_rows = numpy.concatenate([factor.repeat(len(part[0])) for part, factor in zip(parts, factors)])
+    got = whole.linear(x, of_rows, dtype="f32", settled=True, **HOST)
+    assert same_bytes(got, numpy.concatenate(alone, 1))
+    with pytest.raises(diecast.ArgumentError, match="factor"):
+        whole.linear(x, of_rows[:-1], **HOST)
+
+
+@pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
+@pytest.mark.parametrize("weights", [(), (3,)])
+def test_gate_and_up_as_two_tensors(format, weights):
+    gate, up = (weight(*weights, 24, 64, format=format, seed=seed) for seed in (1, 2))
+    data, scale = (numpy.concatenate(pair, -2) for pair in zip(gate, up))
+    one = diecast.PackedLinear.pack(data, scale, format=format, gated="halves", **HOST)
+    two = diecast.PackedLinear.pack(*gate, *up, format=format, **HOST)
+    assert same_bytes(one.data, two.data) and one.description() == two.description()
+    shapes = diecast.output_shapes("pack_linear", *gate, up_data=up[0], up_scale=up[1], format=format, gated="halves")
+    assert shapes == {"out_packed": ("u8", two.data.shape)}
+    with pytest.raises(diecast.ArgumentError, match="gated = halves"):
+        diecast.PackedLinear.pack(*gate, *up, format=format, gated="alternate", **HOST)
+
+
 @pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
 @pytest.mark.parametrize("shape", [(1, 32), (130, 160), (3, 64, 96)])
 def test_there_and_back(format, shape):

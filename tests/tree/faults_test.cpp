@@ -71,10 +71,11 @@ TEST(Faults, OfOthersAreTestedByTestsThatExist) {
   for (int i = 1; i <= 21; ++i) EXPECT_EQ(ids.count(cat("H", i)), 1u) << i;
 }
 
-// tests/planted.txt: each bug's text stands once in its source, and PLANTED.md says what caught it.
+// Each planted bug's text stands once in its source, and PLANTED.md says what caught it.
 TEST(PlantedBugs, HaveTheirTextOnceInTheirSource) {
   const std::string caught = testing::text_of(kTests + "/PLANTED.md");
-  const std::string text = testing::text_of(kTests + "/planted.txt");
+  const std::string text =
+      testing::text_of(kTests + "/planted.txt") + testing::text_of(kTests + "/planted_gpu.txt");
   const auto replaced = [](std::string in, std::string_view from, std::string_view to) {
     for (std::size_t at = in.find(from); at != in.npos; at = in.find(from, at + to.size()))
       in.replace(at, from.size(), to);

@@ -62,7 +62,7 @@ class Kernel:
 class PackedLinear:
     def __init__(self, data: Any, *, shape: Any, format: Any = ..., gated: Any = ..., version: Any = ...) -> None: ...
     @classmethod
-    def pack(cls, data: Any, scale: Any, *, format: Any = ..., gated: Any = ..., out: Any = ..., **place: Any) -> Any: ...
+    def pack(cls, data: Any, scale: Any, up_data: Any = ..., up_scale: Any = ..., *, format: Any = ..., gated: Any = ..., out: Any = ..., **place: Any) -> Any: ...
     def unpack(self, **place: Any) -> Any: ...
     def linear(self, x: Any, factor: Any, bias: Any = ..., residual: Any = ..., device_rows: Any = ..., **options: Any) -> Any: ...
     def linear_experts(self, x: Any, factor: Any, routing: Any, bias: Any = ..., expert_map: Any = ..., **options: Any) -> Any: ...
@@ -369,6 +369,8 @@ def quantize_mx_grouped(
 def pack_linear(
     data: _Tensor,
     scale: _Tensor,
+    up_data: _Tensor | None = ...,
+    up_scale: _Tensor | None = ...,
     *,
     out_packed: _Tensor | None = ...,
     out_status: _Tensor | None = ...,
@@ -415,6 +417,7 @@ def linear(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
+    settled: bool = ...,
     device: _Device | None = ...,
     stream: Any = ...,
     runtime: _Runtime | None = ...,

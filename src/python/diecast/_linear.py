@@ -18,14 +18,19 @@ class PackedLinear:
         self.format, self.gated, self.version = format, gated, version
 
     @classmethod
-    def pack(cls, data, scale, *, format="nvfp4", gated="none", out=None, **place):
+    def pack(cls, data, scale, up_data=None, up_scale=None, *, format="nvfp4", gated=None, out=None, **place):
         """Packs a checkpoint's codes, u8 [.., N, K/2], and linear block scales in one launch.
 
-        out: u8 memory for the bytes; if it is that of a weight before, captured calls of `linear` take
-        the new weight. place: device, stream and runtime, as every op takes them. Raises subclasses of
-        diecast.Error."""
-        packed = cls._ops.pack_linear(data, scale, format=format, gated=gated, out=out, **place)
-        return cls(packed, shape=(*data.shape[:-1], 2 * data.shape[-1]), format=format, gated=gated)
+        up_data, up_scale: up's, where gate and up are two tensors and data and scale are gate's. The weight
+        is both then, and its gated "halves". out: u8 memory for the bytes; if it is that of a weight before,
+        captured calls of `linear` take the new weight. place: device, stream and runtime, as every op takes
+        them. Raises subclasses of diecast.Error."""
+        gated = gated or ("none" if up_data is None else "halves")
+        packed = cls._ops.pack_linear(data, scale, up_data=up_data, up_scale=up_scale, format=format, gated=gated,
+                                      out=out, **place)
+        *weights, rows, half = data.shape
+        rows = rows if up_data is None else 2 * rows
+        return cls(packed, shape=(*weights, rows, 2 * half), format=format, gated=gated)
 
     def unpack(self, **place):
         """The checkpoint's codes and scales again."""
@@ -34,9 +39,10 @@ class PackedLinear:
     def linear(self, x, factor, bias=None, residual=None, device_rows=None, **options):
         """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1].
 
+        factor has one for each row, [N], where parts of the weight have their own, or two, gate's and up's.
         device_rows, i64 [1], says how many rows of x are real; out's other rows are not written.
-        options: those of diecast.linear, which this calls: activation, split, dtype, out, device,
-        stream, runtime."""
+        options: those of diecast.linear, which this calls: activation, split, dtype, settled, out, device,
+        stream, runtime. settled: the launch before does not write the weight, which may be read early."""
         return self._ops.linear(x, self.data, factor, bias, residual, device_rows, **self._options(), **options)
 
     def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):

@@ -197,6 +197,8 @@ def outputs(op, tensors, options):
             whole = _unquantized(shape, "nvfp4", False, 0, options["cols"])
             return _sides(whole, "nvfp4", options, there)
         case "pack_linear":
+            if "up_data" in tensors:  # gate's rows and as many of up
+                shape = (*shape[:-2], 2 * shape[-2], shape[-1])
             packed = {"out_packed": ("u8", (_packed(shape, options["format"]),))}
             return packed | ({"out_status": ("i32", (4,))} if "out_status" in there else {})
         case "unpack_linear":

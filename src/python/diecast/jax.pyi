@@ -209,6 +209,8 @@ def quantize_mx_grouped(
 def pack_linear(
     data: ArrayLike,
     scale: ArrayLike,
+    up_data: ArrayLike | None = ...,
+    up_scale: ArrayLike | None = ...,
     *,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,
@@ -219,6 +221,8 @@ def pack_linear(
 def pack_linear(
     data: ArrayLike,
     scale: ArrayLike,
+    up_data: ArrayLike | None = ...,
+    up_scale: ArrayLike | None = ...,
     *,
     format: Literal["nvfp4", "mxfp4"] = ...,
     gated: Literal["none", "halves", "alternate"] = ...,
@@ -252,6 +256,7 @@ def linear(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
+    settled: bool = ...,
 ) -> Array: ...
 
 def linear_experts(

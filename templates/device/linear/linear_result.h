@@ -1,19 +1,24 @@
 // A linear layer: what its kernels take, and what becomes of a sum. The sums are those of weights times 2^-7. Each step
-// rounds once, in f32: times 2^7 * factor, plus bias, the activation, plus residual; last to OUT.
+// rounds once, in f32: times 2^7 * factor, plus bias, the activation, plus residual; last to OUT. FACTORS, parts: the weight is of
+// parts with global scales of their own. Then factor has, where GATED, gate's and up's, else, as of q, k and v, one for each row.
 /* diecast
 use    <diecast/device/linear/linear_options.h>
+option enum FACTORS {one, parts} = one               // what factor has
+let    ROW_FACTORS = FACTORS == parts && !GATED      // one for each row of the weight
+let    UP_FACTOR   = FACTORS == parts && GATED ? 1 : 0  // where up's lies
 size   rows  device                                  // of x and out
 size   cols                                          // of out
 size   depth divisible SCALE_BLOCK
 arg    x        in  IN   [rows, depth]  stride  align 16
 arg    packed   in  u8   [ceil_div(GATED ? 2 * cols : cols, 64) * ceil_div(depth, 64), TILE_BYTES]  align 16
-arg    factor   in  f32  [1]                // the global scale
+arg    factor   in  f32  [ROW_FACTORS ? cols : 1 + UP_FACTOR]  // the global scales
 arg    bias     in  IN   [GATED ? 2 * cols : cols]  optional  // of the weights' rows; where GATED, all gates' first
 arg    residual in  OUT  [rows, cols]  optional
 arg    out      out OUT  [rows, cols]
 arg    rows
 arg    cols
 arg    depth
+arg    settled  i32                         // not 0: no launch before writes packed, which may be read before that one has ended
 sample rows {0, 1, 9, 40}  cols {8, 40, 136}  depth {32, 96, 320}
 */
 #pragma once
@@ -44,20 +49,23 @@ DIECAST_DEVICE f32 activated(f32 first, f32 second, f32 alpha, f32 limit) {
 }
 
 // Where sums go: two at a time, of weight rows r and r + 8.
-template <int Activation, bool HasBias, bool HasResidual, class In, class Out>
+template <int Activation, bool HasBias, bool HasResidual, class In, class Out, bool RowFactors = false>
 struct LinearResult {
   static constexpr bool kGated = Activation == ACTIVATION_silu_and_mul || Activation == ACTIVATION_swiglu_oai;
   const In* bias;
   const Out* residual;
   Out* out;
   i64 rows, cols;
-  f32 factor;  // 2^7 included
+  f32 factor;  // 2^7 included, or alone where rows of weights have factors
   f32 alpha, limit;
+  const f32* row_factors = nullptr;
   f32 second_factor = factor;  // of what a gate multiplies
 
-  DIECAST_DEVICE f32 scaled(f32 sum, f32 by, i64 of_bias) const {
+  // `row`: of the weights, where gated all gates' first.
+  DIECAST_DEVICE f32 scaled(f32 sum, f32 by, i64 row) const {
+    if constexpr (RowFactors) by = __fmul_rn(row_factors[row], by);
     const f32 x = __fmul_rn(sum, by);
-    return HasBias ? __fadd_rn(x, to_f32(bias[of_bias])) : x;
+    return HasBias ? __fadd_rn(x, to_f32(bias[row])) : x;
   }
   // The element of column `col` before the residual; `second`: of what the gate multiplies.
   DIECAST_DEVICE f32 element(f32 first, f32 second, i64 col) const {

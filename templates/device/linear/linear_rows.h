@@ -41,9 +41,9 @@ struct EightSums {
 };
 
 // Eight elements of out from the sums of as many rows of weights, or where gated of 16.
-template <int Activation, bool HasBias, bool HasResidual, class In, class Out>
+template <int Activation, bool HasBias, bool HasResidual, class In, class Out, bool RowFactors = false>
 struct LinearRows {
-  using Result = LinearResult<Activation, HasBias, HasResidual, In, Out>;
+  using Result = LinearResult<Activation, HasBias, HasResidual, In, Out, RowFactors>;
   Result result;
   bool whole;  // eight elements are a vector of out and residual
 

@@ -1,44 +1,21 @@
 // The kernels of a linear layer on a GPU: every weight comes back through identity, and a row has
 // the same bits whichever kernel makes it, among however many others.
 #include <diecast/diecast.h>
-#include <diecast/ops/reference/packed_linear.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/linear/drawn_layer.h"
 #include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
 
 using variants::DeviceBuffer;
-
-// A drawn weight, and x of bf16.
-struct Layer {
-  reference::CheckpointWeight weight;
-  std::vector<std::uint8_t> packed;
-  std::vector<std::uint16_t> x;
-
-  Layer(Format format, std::int64_t cols, std::int64_t depth, std::int64_t rows) {
-    std::mt19937_64 random(static_cast<std::uint64_t>(cols + depth));
-    weight = {format, cols, depth, {}, {}};
-    weight.codes.resize(static_cast<std::size_t>(cols * depth / 2));
-    weight.scales.resize(static_cast<std::size_t>(cols * weight.blocks()));
-    for (auto& codes : weight.codes) codes = static_cast<std::uint8_t>(random());
-    for (auto& scale : weight.scales)
-      scale = static_cast<std::uint8_t>(format == Format::nvfp4 ? 1 + random() % 126
-                                                                : 111 + random() % 25);
-    packed = reference::pack_linear(weight, Gated::none).bytes;
-    // Magnitudes from 2^-15 to 2^16, either sign.
-    for (std::int64_t i = 0; i < rows * depth; ++i)
-      x.push_back(static_cast<std::uint16_t>((random() & 0x807F) | (112 + random() % 32) << 7));
-  }
-};
 
 class LinearOnGpu : public ::testing::Test {
  protected:
@@ -50,8 +27,8 @@ class LinearOnGpu : public ::testing::Test {
   bool is_hopper() const { return device_->properties().cc == 90; }
 
   // The first `rows` rows' sums, as f32 bits.
-  std::vector<std::uint32_t> run(const std::string& name, const Layer& layer, std::int64_t rows,
-                                 Bindings bindings) {
+  std::vector<std::uint32_t> run(const std::string& name, const DrawnLayer& layer,
+                                 std::int64_t rows, Bindings bindings) {
     const std::int64_t cols = layer.weight.rows, depth = layer.weight.cols;
     const DeviceBuffer x(*device_, layer.x.data(), static_cast<std::size_t>(rows * depth) * 2);
     const DeviceBuffer packed(*device_, layer.packed.data(), layer.packed.size());
@@ -74,7 +51,8 @@ class LinearOnGpu : public ::testing::Test {
                       {"out", out.argument(DType::f32)},
                       {"rows", KernelArgument::size(rows)},
                       {"cols", KernelArgument::size(cols)},
-                      {"depth", KernelArgument::size(depth)}},
+                      {"depth", KernelArgument::size(depth)},
+                      {"settled", KernelArgument::scalar(0)}},
                      {});
     if (!launched) ADD_FAILURE() << launched.error().message();
     std::memcpy(sums.data(), out.bytes().data(), sums.size() * 4);
@@ -83,8 +61,8 @@ class LinearOnGpu : public ::testing::Test {
   }
 
   // What the op makes of `bound` rows of which `count` count, as f32 bits.
-  std::vector<std::uint32_t> counted(const Layer& layer, std::int64_t bound, std::int64_t count,
-                                     int split) {
+  std::vector<std::uint32_t> counted(const DrawnLayer& layer, std::int64_t bound,
+                                     std::int64_t count, int split) {
     const std::int64_t cols = layer.weight.rows, depth = layer.weight.cols;
     std::vector<std::uint16_t> words(layer.x.begin(), layer.x.begin() + bound * depth);
     const std::int64_t rows = std::clamp(count, std::int64_t{0}, bound);
@@ -119,7 +97,7 @@ class LinearOnGpu : public ::testing::Test {
 TEST_F(LinearOnGpu, IdentityReadsEveryWeight) {
   for (const Format format : {Format::nvfp4, Format::mxfp4}) {
     constexpr std::int64_t kDepth = 160, kCols = 200;
-    Layer layer(format, kCols, kDepth, kDepth);
+    DrawnLayer layer(format, kCols, kDepth, kDepth);
     for (std::int64_t i = 0; i < kDepth * kDepth; ++i)
       layer.x[static_cast<std::size_t>(i)] = i % (kDepth + 1) == 0 ? 0x3F80 : 0;
     for (const char* name : {"linear", "linear_few"}) {
@@ -143,7 +121,7 @@ TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
   };
   // Depths of whole stages, of part of one, of less than a tile for the last part.
   for (const std::int64_t depth : {2048, 1056, 176}) {
-    const Layer layer(Format::nvfp4, 328, depth, 70);
+    const DrawnLayer layer(Format::nvfp4, 328, depth, 70);
     for (const int split : {1, 2, 4, 8}) {
       const Bindings bindings = Bindings{}.set("SPLIT", split);
       const auto whole = run("linear", layer, 70, bindings);
@@ -166,7 +144,7 @@ TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
 // On both sides of each boundary of the op's table.
 TEST_F(LinearOnGpu, TheOpGivesARowItsBitsAmongAnyOthers) {
   constexpr std::int64_t kCols = 200, kDepth = 2112, kRows = 600;
-  const Layer layer(Format::nvfp4, kCols, kDepth, kRows);
+  const DrawnLayer layer(Format::nvfp4, kCols, kDepth, kRows);
   const DeviceBuffer x(*device_, layer.x.data(), layer.x.size() * 2);
   const DeviceBuffer packed(*device_, layer.packed.data(), layer.packed.size());
   const float one = 1.0f;
@@ -197,7 +175,7 @@ TEST_F(LinearOnGpu, TheOpGivesARowItsBitsAmongAnyOthers) {
 // On both sides of each boundary, rows of NaN behind those that count.
 TEST_F(LinearOnGpu, RowsThatTheDeviceCountsHaveTheirBitsAndOthersAreKept) {
   constexpr std::int64_t kCols = 200, kDepth = 2112, kRows = 600;
-  Layer layer(Format::nvfp4, kCols, kDepth, kRows);
+  DrawnLayer layer(Format::nvfp4, kCols, kDepth, kRows);
   for (const int split : {1, 2, 8}) {
     const auto all = run("linear", layer, kRows, Bindings{}.set("SPLIT", split));
     for (const std::int64_t bound : {1, 8, 16, 32, 64, 256, 600}) {

@@ -192,6 +192,49 @@ TEST_F(LinearOnHost, GateAndUpMeetHoweverTheyLay) {
   }
 }
 
+// q, k and v with global scales of their own, in one weight.
+TEST_F(LinearOnHost, PartsWithFactorsOfTheirOwnHaveTheirBits) {
+  CheckpointWeight stack{Format::nvfp4, 0, 320, {}, {}};
+  HostMatrix x = normal(DType::bf16, 3, 320);
+  std::vector<float> factors;
+  std::vector<HostMatrix> alone;
+  for (const auto& [rows, factor] : {std::pair(64, 0.3f), {40, 0x1.23456p-9f}, {72, -7.1f}}) {
+    const CheckpointWeight part = drawn(Format::nvfp4, rows, 320, 1, 126);
+    alone.push_back(result(x, packed(part), factor));
+    factors.insert(factors.end(), static_cast<std::size_t>(rows), factor);
+    stack.rows += rows;
+    stack.codes.insert(stack.codes.end(), part.codes.begin(), part.codes.end());
+    stack.scales.insert(stack.scales.end(), part.scales.begin(), part.scales.end());
+  }
+  HostMatrix out(DType::f32, 3, stack.rows);
+  linear(*runtime_, x.view(), packed(stack), factors.data(), out.view(),
+         {.factors = Factors::parts, .settled = true, .device = device_})
+      .value();
+  std::int64_t first = 0;
+  for (const HostMatrix& part : alone) {
+    for (std::int64_t m = 0; m < 3; ++m)
+      for (std::int64_t n = 0; n < part.cols; ++n)
+        ASSERT_EQ(out.at(m, first + n), part.at(m, n)) << first << " + " << n;
+    first += part.cols;
+  }
+}
+
+TEST_F(LinearOnHost, GateAndUpMayHaveAFactorEach) {
+  const PackedLinear weight = packed(drawn(Format::nvfp4, 48, 64, 0x30, 16), Gated::halves);
+  HostMatrix x = normal(DType::bf16, 2, 64);
+  std::vector<float> factors(2, 0.01f);
+  LinearOptions options{.activation = Activation::silu_and_mul, .factors = Factors::parts};
+  options.device = device_;
+  const HostMatrix same = result(x, weight, 0.01f, {.activation = options.activation});
+  HostMatrix out(DType::f32, 2, 24);
+  linear(*runtime_, x.view(), weight, factors.data(), out.view(), options).value();
+  for (std::int64_t i = 0; i < 48; ++i) EXPECT_EQ(out.at(i / 24, i % 24), same.at(i / 24, i % 24));
+  factors[1] = 0.02f;  // up doubles what there is
+  linear(*runtime_, x.view(), weight, factors.data(), out.view(), options).value();
+  for (std::int64_t i = 0; i < 48; ++i)
+    EXPECT_EQ(out.at(i / 24, i % 24), 2 * same.at(i / 24, i % 24)) << i;
+}
+
 TEST_F(LinearOnHost, RefusesWhatDoesNotFit) {
   const PackedLinear weight = packed(drawn(Format::nvfp4, 48, 64, 1, 126));
   HostMatrix x = normal(DType::bf16, 2, 64), out(DType::bf16, 2, 48), wide(DType::bf16, 2, 96);

@@ -43,6 +43,18 @@ TEST(LinearTable, IsOfKernelsThatThereAreOnEveryTarget) {
   }
 }
 
+// What a layer compiles, whatever the numbers of rows that it will see.
+TEST(LinearTable, HasAtMostEightKernelsForAWeight) {
+  for (const int cc : {0, 80, 90, 100, 120}) {
+    DeviceProperties device;
+    device.cc = cc;
+    for (const int split : {1, 4}) {
+      EXPECT_LE(LinearRequest{.split = split}.kernels(device).size(), 8u) << cc;
+      EXPECT_LE(LinearExpertsRequest{.split = split}.kernels(device).size(), 8u) << cc;
+    }
+  }
+}
+
 // Rows that lie together are of tensor cores of a warpgroup as soon as experts have some.
 TEST(LinearTable, OnHopperHasKernelsForFewAndForManyRowsOfAnExpert) {
   DeviceProperties hopper;
@@ -55,6 +67,15 @@ TEST(LinearTable, OnHopperHasKernelsForFewAndForManyRowsOfAnExpert) {
       EXPECT_EQ(one.mapped(), many);
     }
   }
+}
+
+// So the first launch behind a pack, which waits for it, may let the next ones fetch weights early.
+TEST(PackLinearKernel, NeverLetsTheNextLaunchBeginBeforeItHasEnded) {
+  const auto runtime = test_runtime();
+  const auto tmpl = runtime->find_template("pack_linear").value();
+  EXPECT_FALSE(tmpl->launch().dependent);
+  const auto one = runtime->specialize("pack_linear", {}, Target::parse("sm_90a").value()).value();
+  EXPECT_EQ(runtime->render(one).value().text.find("griddepcontrol"), std::string::npos);
 }
 
 // A weight's sums have the order that it gives them, for ever.

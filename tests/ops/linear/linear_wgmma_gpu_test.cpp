@@ -49,7 +49,8 @@ class LinearWgmma : public ::testing::Test {
                              .out = {DType::f32, out.data_pointer()},
                              .rows = rows,
                              .cols = kCols,
-                             .depth = kDepth};
+                             .depth = kDepth,
+                             .settled = 0};
     const auto kernel = runtime_->preload(one, device_).value();
     if (name == "linear")
       kernel->launch(plain.in_order(), {}).value();

@@ -18,7 +18,7 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   reference::Linear of;
   of.rows = one.rows, of.cols = one.cols;
   of.depth = kDepths[one.seed % 4] + (nvfp4 && one.seed % 3 == 0 ? 16 : 0);
-  of.split = static_cast<int>(s.number("SPLIT")), of.factor = 0x1.8p-9f;
+  of.split = static_cast<int>(s.number("SPLIT"));
   of.activation = enum_of<reference::Activation>(s, "ACTIVATION");
   const bool gated = is_gated(of.activation);
   const std::int64_t weight_rows = gated ? 2 * of.cols : of.cols;
@@ -36,11 +36,16 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   x_bytes.resize(static_cast<std::size_t>(all_rows * of.depth * 2), 0xFF);
   const std::size_t spare = spare_bytes(one, residual.bytes.size());
   residual_bytes.resize(residual_bytes.size() + spare, 0xFF);
+  const bool parts = word_of(s, "FACTORS") == "parts";
+  Numbers factors(DType::f32, parts ? gated ? 2 : of.cols : 1, 0.01, random);
+  of.factor = factors.values[0];
+  if (parts && gated) of.second_factor = factors.values[1];
+  if (parts && !gated) of.row_factors = factors.values;
   if (flag(s, "HAS_BIAS")) of.bias = bias.values;
   if (flag(s, "HAS_RESIDUAL")) of.residual = residual.values;
   const DeviceBuffer of_x(device, x_bytes.data(), x_bytes.size());
   const DeviceBuffer of_tiles(device, tiles.data(), tiles.size());
-  const DeviceBuffer of_factor(device, &of.factor, sizeof of.factor);
+  const DeviceBuffer of_factor(device, factors.bytes.data(), factors.bytes.size());
   const DeviceBuffer of_bias(device, bias.bytes.data(), bias.bytes.size());
   const DeviceBuffer of_residual(device, residual_bytes.data(), residual_bytes.size());
   const DeviceBuffer out(device, residual_bytes.size());
@@ -54,7 +59,8 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
       .out = {out_type, out.data_pointer()},
       .rows = rows.argument,
       .cols = of.cols,
-      .depth = of.depth};
+      .depth = of.depth,
+      .settled = one.seed % 2 == 0 ? 1 : 0};  // nothing is written while it runs
   const MatrixOfBoxes boxes{in, of_x.data_pointer(), all_rows, of.depth, of.depth};
   const std::string problem = launch_linear<Mapped>(kernel, arguments, boxes, tunes);
   if (!problem.empty()) return problem;

@@ -10,6 +10,19 @@ namespace {
 
 using reference::CheckpointWeight;
 
+// The weights' upper halves, or their lower ones, as a tensor of their own.
+std::vector<std::uint8_t> halves_of(const std::vector<std::uint8_t>& all, std::int64_t weights,
+                                    bool lower) {
+  std::vector<std::uint8_t> out;
+  const auto half =
+      static_cast<std::ptrdiff_t>(all.size()) / std::max<std::int64_t>(2 * weights, 1);
+  for (std::int64_t i = 0; i < weights; ++i) {
+    const auto from = all.begin() + (2 * i + (lower ? 1 : 0)) * half;
+    out.insert(out.end(), from, from + half);
+  }
+  return out;
+}
+
 // Any codes. Scales: any, of MXFP4 most of them near one; blocks of zeros.
 CheckpointWeight weight_of(Format format, const Case& one, Gated gated, std::uint64_t seed) {
   std::mt19937_64 random(one.seed * 977 + seed);
@@ -40,7 +53,8 @@ void append(std::vector<std::uint8_t>& to, const std::vector<std::uint8_t>& more
 
 Weights weights_of(const Specialization& s, const Case& one) {
   const Format format = word_of(s, "FORMAT") == "nvfp4" ? Format::nvfp4 : Format::mxfp4;
-  const auto gated = enum_of<Gated>(s, "GATED");
+  const bool apart = word_of(s, "GATED") == "apart";
+  const auto gated = apart ? Gated::halves : enum_of<Gated>(s, "GATED");
   Weights out;
   out.count = static_cast<std::int64_t>(one.seed % 3);
   for (std::int64_t i = 0; i < out.count; ++i) {
@@ -66,14 +80,22 @@ std::string pack_difference(Kernel& kernel, const Case& one, const Bindings& tun
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   const Weights weights = weights_of(s, one);
-  const bool counts = flag(s, "HAS_STATUS");
-  DeviceBuffer codes(device, weights.codes.data(), weights.codes.size());
-  DeviceBuffer scales(device, weights.scales.data(), weights.scales.size());
+  const bool counts = flag(s, "HAS_STATUS"), apart = word_of(s, "GATED") == "apart";
+  const auto tensor_of = [&](const std::vector<std::uint8_t>& all, bool up) {
+    const auto bytes = apart ? halves_of(all, weights.count, up) : all;
+    return DeviceBuffer(device, bytes.data(), bytes.size());
+  };
+  const DeviceBuffer codes = tensor_of(weights.codes, false),
+                     scales = tensor_of(weights.scales, false);
+  const DeviceBuffer up_codes = tensor_of(weights.codes, true),
+                     up_scales = tensor_of(weights.scales, true);
   DeviceBuffer packed(device, weights.packed.size());
   const std::uint32_t none[4] = {0, 0, 0xFFFFFFFF, 0xFFFFFFFF};
   DeviceBuffer status(device, none, sizeof none);
   const args::PackLinear arguments{.codes = codes.data_pointer(),
                                    .scales = scales.data_pointer(),
+                                   .up_codes = apart ? up_codes.data_pointer() : nullptr,
+                                   .up_scales = apart ? up_scales.data_pointer() : nullptr,
                                    .packed = packed.data_pointer(),
                                    .status = counts ? status.data_pointer() : nullptr,
                                    .batch = weights.count,

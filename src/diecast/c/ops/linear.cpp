@@ -46,8 +46,19 @@ struct BoundPackLinear : line::pack_linear {
     DIECAST_CHECK(bytes_of(t.data, {kName, "data"}));
     weight.shape = with_last(shape_of(*t.data), packed_codes(*t.data));
     DIECAST_CHECK(read_weight(weight, t.data, t.scale, {kName, "data"}, {kName, "scale"}));
+    if (t.up_data != nullptr || t.up_scale != nullptr) DIECAST_CHECK(add_up(weight, t));
     DIECAST_CHECK(weight.check(kName));
     return weight;
+  }
+  // Up's tensors beside gate's, of whose shape they are.
+  static Result<void> add_up(LinearWeight& weight, const Tensors& t) {
+    LinearWeight up = weight;
+    DIECAST_CHECK(read_weight(up, t.up_data, t.up_scale, {kName, "up_data"}, {kName, "up_scale"}));
+    weight.up_codes = up.codes, weight.up_scales = up.scales;
+    if (weight.shape.rank < 2) return {};  // which check() refuses
+    std::int64_t& rows = weight.shape.dims[static_cast<std::size_t>(weight.shape.rank - 2)];
+    rows = capped_product(rows, 2);
+    return {};
   }
   static Result<PackLinearStatus*> status_of(const diecast_tensor* tensor) {
     if (tensor == nullptr) return static_cast<PackLinearStatus*>(nullptr);
@@ -75,7 +86,7 @@ struct BoundPackLinear : line::pack_linear {
     return {};
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
-    return {v.packed.format, v.packed.gated, v.options.status != nullptr};
+    return Prepared::Request::of(v.weight, v.packed, v.options.status);
   }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
@@ -138,11 +149,15 @@ struct BoundLinear : line::linear {
     DIECAST_TRY(v.weight, described(o, 0, kName));
     DIECAST_CHECK(place(v.weight, t.packed, {kName, "packed"}));
     DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
-    DIECAST_TRY(v.factor, floats_of(t.factor, 1, {kName, "factor"}));
+    v.options.settled = o.settled != 0;
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_CHECK(read_optional(v.options.residual, t.residual, {kName, "residual"}));
     DIECAST_TRY(v.options.activation, read_word<Activation>(o.activation, kName, "activation"));
+    const bool parts = t.factor != nullptr && elements_of(*t.factor) != 1;
+    v.options.factors = parts ? Factors::parts : Factors::one;
+    const std::int64_t of_parts = is_gated(v.options.activation) ? 2 : v.weight.rows();
+    DIECAST_TRY(v.factor, floats_of(t.factor, parts ? of_parts : 1, {kName, "factor"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);
     return v;

@@ -16,6 +16,8 @@
 #define DIECAST_PACK_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                                      \
   TENSOR(data, INPUT, "a checkpoint's codes: u8 [.., N, K/2], one weight or several")             \
   TENSOR(scale, INPUT, "its linear block scales: bytes [.., N, K/16], of mxfp4 [.., N, K/32]")    \
+  TENSOR(up_data, OPTIONAL_INPUT, "up's codes, where data and scale are gate's alone: as data")   \
+  TENSOR(up_scale, OPTIONAL_INPUT, "up's block scales: as scale")                                 \
   TENSOR(out_packed, OUTPUT, "u8 [bytes]: all of it is written")                                  \
   TENSOR(out_status, OUTPUT, "i32 [4]: scales unfit for x of bf16, of f16; first rows, -1: none") \
   WORD(format, PackedFormat, "what data and scale hold")                                          \
@@ -29,18 +31,19 @@
   DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                 \
   COUNT(weights, 0, "several weights, one behind another; 0: one, of two dimensions")
 
-#define DIECAST_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                                       \
-  TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")         \
-  TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: one weight")                   \
-  TENSOR(factor, INPUT, "f32 [1]: the global scale, 1 where there is none")                   \
-  TENSOR(bias, OPTIONAL_INPUT, "[N] of x's type: all of gate before all of up")               \
-  TENSOR(residual, OPTIONAL_INPUT, "of out's type and shape, dense: added last")              \
-  TENSOR(device_rows, OPTIONAL_INPUT, "i64 [1]: how many rows are real, read at each launch") \
-  TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], of gate and up [.., N/2]; dense")            \
-  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                  \
-  WORD(activation, Activation, "of the sums under factor and bias")                           \
-  COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                       \
-  WORD(dtype, FloatType, "of the output, where it is left out")
+#define DIECAST_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                                            \
+  TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")              \
+  TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: one weight")                        \
+  TENSOR(factor, INPUT, "f32 [1]: the global scale; of parts of a weight [N], of gate and up [2]") \
+  TENSOR(bias, OPTIONAL_INPUT, "[N] of x's type: all of gate before all of up")                    \
+  TENSOR(residual, OPTIONAL_INPUT, "of out's type and shape, dense: added last")                   \
+  TENSOR(device_rows, OPTIONAL_INPUT, "i64 [1]: how many rows are real, read at each launch")      \
+  TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], of gate and up [.., N/2]; dense")                 \
+  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                       \
+  WORD(activation, Activation, "of the sums under factor and bias")                                \
+  COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                            \
+  WORD(dtype, FloatType, "of the output, where it is left out")                                    \
+  FLAG(settled, "the launch before on the stream does not write packed: it may be read early")
 
 #define DIECAST_LINEAR_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                                 \
   TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")           \

@@ -48,6 +48,7 @@ LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, con
           .format = weight.format,
           .activation = options.activation,
           .split = options.split != 0 ? options.split : linear_split(weight.rows(), weight.cols()),
+          .factors = options.factors,
           .bias = options.bias.has_value(),
           .residual = options.residual.has_value()};
 }
@@ -101,7 +102,8 @@ Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, co
                                .out = tensor_argument(out),
                                .rows = rows_argument(x),
                                .cols = out.cols(),
-                               .depth = x.cols()};
+                               .depth = x.cols(),
+                               .settled = options.settled ? 1 : 0};
   return launch_linear(kName, kernels_, x.rows(), x, arguments, stream);
 }
 

@@ -35,6 +35,12 @@ inline std::int64_t linear_columns(const PackedLinear& weight, Activation activa
   return is_gated(activation) ? weight.rows() / 2 : weight.rows();
 }
 
+// What the factor of a weight is: one global scale, or those of parts that are packed together: of
+// gate and up two, else one for each row of the weight, as of q, k and v. The bits are those of
+// each part alone.
+enum class Factors : std::uint8_t { one, parts };
+constexpr auto words_of(Factors) { return std::to_array<std::string_view>({"one", "parts"}); }
+
 struct LinearOptions {
   Activation activation = Activation::none;
   std::optional<Tensor> bias{};      // [N], one a row of the weight, of x's type: all of gate first
@@ -42,6 +48,10 @@ struct LinearOptions {
   // Parts of the sum: 1, 2, 4 or 8, of one weight always the same; 0: linear_split(). One part is
   // best for many rows, several for few rows of a small weight.
   int split = 0;
+  Factors factors = Factors::one;
+  // The launch before this one on the stream does not write the weight, so that a kernel for few
+  // rows may fetch it before that one has ended. Never behind pack_linear; a launch later it holds.
+  bool settled = false;
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
@@ -50,14 +60,14 @@ struct LinearOptions {
 int linear_split(std::int64_t rows, std::int64_t cols);
 
 // x: bf16 or f16 [M, K], every row from a multiple of 16 bytes on. weight: one weight, packed in
-// the order of rows that the activation wants. factor: f32 [1] in device memory, the global scale
-// (1 where there is none). out: bf16, f16 or f32, dense. out = activation(sums * factor + bias) +
-// residual, each step rounded to f32, last to out. x.device_rows counts the rows of x, residual and
-// out: further ones are not written, and what they hold changes nothing; some of x may be read. The
-// kernel is chosen for all rows that x may have. Errors: those of PackedLinear::check;
-// dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported (several weights, rows
-// of out or residual apart, or counted on the device where x's are not), invalid_argument (a weight
-// that is not gated as the activation wants), those of preparing.
+// the order of rows that the activation wants. factor: f32 in device memory, the global scale (1
+// where there is none), or those that options.factors says. out: bf16, f16 or f32, dense. out =
+// activation(sums * factor + bias) + residual, each step rounded to f32, last to out. x.device_rows
+// counts the rows of x, residual and out: further ones are not written, and what they hold changes
+// nothing; some of x may be read. The kernel is chosen for all rows that x may have. Errors: those
+// of PackedLinear::check; dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
+// (several weights, rows of out or residual apart, or counted on the device where x's are not),
+// invalid_argument (a weight that is not gated as the activation wants), those of preparing.
 Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
                     const float* factor, const Tensor& out, const LinearOptions& options = {},
                     Stream stream = {});
@@ -68,12 +78,14 @@ struct LinearRequest {
   Format format = Format::nvfp4;
   Activation activation = Activation::none;
   std::int32_t split = 1;
+  Factors factors = Factors::one;
   bool bias = false, residual = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("IN", self.in), as("OUT", self.out), as("FORMAT", self.format);
     as("ACTIVATION", self.activation), as("SPLIT", self.split);
+    as("FACTORS", self.factors);
     as("HAS_BIAS", self.bias), as("HAS_RESIDUAL", self.residual);
   }
   // What these operands ask for.

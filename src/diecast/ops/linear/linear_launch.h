@@ -23,6 +23,7 @@ inline args::LinearWgmma with_map(const args::Linear& all, const cuda::TensorMap
           .rows = all.rows,
           .cols = all.cols,
           .depth = all.depth,
+          .settled = all.settled,
           .x_map = map};
 }
 

@@ -25,10 +25,20 @@ Result<void> check_pair(std::string_view op, const LinearWeight& weight,
                      ", packed is ", word(packed.format), " ", packed.shape.text()),
                  "describe packed as the weight is"};
   }
+  if (weight.is_apart() && packed.gated != Gated::halves) {
+    return Error{ErrorCode::invalid_argument,
+                 cat(op, ": gate and up are two tensors, and packed.gated is ", word(packed.gated)),
+                 "describe packed with gated = halves"};
+  }
   const std::int64_t elements = weight.shape.rows() * weight.shape.cols();
+  const std::int64_t of_each = weight.is_apart() ? elements / 2 : elements;
   DIECAST_TRY(const std::int64_t bytes, PackedLinear::bytes_for(packed.format, packed.shape));
-  if (!overlap(packed.data, bytes, weight.codes, elements / 2) &&
-      !overlap(packed.data, bytes, weight.scales, elements / block_of(weight.format)))
+  const auto lies_on = [&](const void* data, std::int64_t count) {
+    return data != nullptr && overlap(packed.data, bytes, data, count);
+  };
+  const std::int64_t scales = of_each / block_of(weight.format);
+  if (!lies_on(weight.codes, of_each / 2) && !lies_on(weight.scales, scales) &&
+      !lies_on(weight.up_codes, of_each / 2) && !lies_on(weight.up_scales, scales))
     return {};
   return Error{ErrorCode::invalid_argument, cat(op, ": packed lies on the weight"),
                "give packed a buffer of its own"};
@@ -36,11 +46,22 @@ Result<void> check_pair(std::string_view op, const LinearWeight& weight,
 
 }  // namespace
 
+PackLinearRequest PackLinearRequest::of(const LinearWeight& weight, const PackedLinear& packed,
+                                        const PackLinearStatus* status) {
+  return {packed.format, packed.gated, status != nullptr, weight.is_apart()};
+}
+
+KernelWanted PackLinearRequest::kernel(const DeviceProperties&) const {
+  Bindings of_two;
+  if (apart) of_two.set("GATED", "apart");
+  return kernel_of(kName, *this, std::move(of_two));
+}
+
 Result<void> PreparedPackLinear::run(const LinearWeight& weight, const PackedLinear& packed,
                                      Stream stream, PackLinearStatus* status) const {
   DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_pair(kName, weight, packed));
-  const Request asked{packed.format, packed.gated, status != nullptr};
+  const Request asked = Request::of(weight, packed, status);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
   if (status != nullptr) {
     constexpr std::size_t kHalf = sizeof *status / 2;  // counts, then rows
@@ -49,6 +70,8 @@ Result<void> PreparedPackLinear::run(const LinearWeight& weight, const PackedLin
   }
   return launch(args::PackLinear{.codes = weight.codes,
                                  .scales = weight.scales,
+                                 .up_codes = weight.up_codes,
+                                 .up_scales = weight.up_scales,
                                  .packed = packed.data,
                                  .status = status,
                                  .batch = packed.weights(),
@@ -61,6 +84,10 @@ Result<void> PreparedUnpackLinear::run(const PackedLinear& packed, const LinearW
                                        Stream stream) const {
   DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_pair(kName, weight, packed));
+  if (weight.is_apart()) {
+    return Error{ErrorCode::not_supported, cat(kName, ": the weight is of two tensors"),
+                 "unpack to one, whose halves are gate and up"};
+  }
   const Request asked{packed.format, packed.gated};
   if (asked != request_) return not_as_prepared(kName, "packed", request_, asked);
   return launch(args::UnpackLinear{.packed = packed.data,
@@ -75,8 +102,8 @@ Result<void> PreparedUnpackLinear::run(const PackedLinear& packed, const LinearW
 Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const PackedLinear& packed,
                          const PackLinearOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_CHECK(packed.check(PackLinearRequest::kName));
-  const PackLinearRequest request{packed.format, packed.gated, options.status != nullptr};
+  DIECAST_CHECK(check_pair(PackLinearRequest::kName, weight, packed));
+  const auto request = PackLinearRequest::of(weight, packed, options.status);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedPackLinear>(runtime, device, request, stream));
   return prepared->run(weight, packed, stream, options.status);

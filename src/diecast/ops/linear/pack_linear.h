@@ -27,18 +27,21 @@ struct PackLinearOptions {
 // cols], as the experts of a layer. Weights that one product takes together, under one global
 // scale, as q, k and v, are one weight, their rows stacked. Those of whole 64 rows need not lie
 // together for that: the stack's bytes are those of each, one behind another, so that each may be
-// packed into its place by a launch of its own. Gate and up share tiles: they lie in one tensor.
+// packed into its place by a launch of its own. Gate and up share tiles, so that one launch packs
+// both, of one tensor or of two. Parts with global scales of their own: LinearOptions::factors.
 //
 // Packs the weights into packed.data, in one launch: all bytes of it, so that a captured `linear`
 // takes new weights in the same place. A block with a scale of zero becomes one of +0 under a scale
 // of one; of a negative scale the codes' signs turn; an MXFP4 block of zeros may get a scale of
 // one. Errors: those of LinearWeight::check and PackedLinear::check, shape_mismatch (packed is of
-// another shape or format), invalid_argument (packed lies on the weight), those of preparing.
+// another shape or format), invalid_argument (packed lies on the weight; gate and up are two
+// tensors, and packed.gated is not halves), those of preparing.
 Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const PackedLinear& packed,
                          const PackLinearOptions& options = {}, Stream stream = {});
 
 // The checkpoint's bytes again, where scales are positive and could be held; else as packing made
-// them. Errors: as pack_linear.
+// them. Errors: as pack_linear; not_supported (a weight of two tensors: gate and up come back as
+// halves of one).
 Result<void> unpack_linear(Runtime& runtime, const PackedLinear& packed, const LinearWeight& weight,
                            const std::shared_ptr<Device>& device = {}, Stream stream = {});
 
@@ -47,12 +50,17 @@ struct PackLinearRequest {
   Format format = Format::nvfp4;
   Gated gated = Gated::none;
   bool status = false;  // it is given
+  bool apart = false;   // gate and up are two tensors
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("FORMAT", self.format), as("GATED", self.gated), as("HAS_STATUS", self.status);
+    as("apart", self.apart);
   }
-  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
+  // What these operands ask for.
+  static PackLinearRequest of(const LinearWeight& weight, const PackedLinear& packed,
+                              const PackLinearStatus* status);
+  KernelWanted kernel(const DeviceProperties&) const;
 };
 
 class PreparedPackLinear : public OneKernel<PreparedPackLinear, PackLinearRequest> {

@@ -41,7 +41,10 @@ Result<void> LinearWeight::check(std::string_view op) const {
   DIECAST_CHECK(check_kind(op, format, shape));
   if (shape.rows() == 0 || shape.cols() == 0) return {};
   DIECAST_CHECK(check_address(op, "codes", codes, 8));
-  return check_address(op, "scales", scales, 1);
+  DIECAST_CHECK(check_address(op, "scales", scales, 1));
+  if (!is_apart()) return {};
+  DIECAST_CHECK(check_address(op, "up_codes", up_codes, 8));
+  return check_address(op, "up_scales", up_scales, 1);
 }
 
 Result<std::int64_t> PackedLinear::bytes_for(Format format, const Shape& shape) {

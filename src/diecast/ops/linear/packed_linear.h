@@ -26,7 +26,11 @@ struct LinearWeight {
   Shape shape;                    // cols: whole blocks, of 16 or 32
   void* codes = nullptr;   // u8 [.., rows, cols / 2], the even column in the low bits; align 8
   void* scales = nullptr;  // E4M3 or E8M0 [.., rows, cols / block]
+  // Of gate and up as two tensors, [.., rows / 2, cols] each, up's; codes and scales are gate's.
+  void* up_codes = nullptr;
+  void* up_scales = nullptr;
 
+  bool is_apart() const { return up_codes != nullptr || up_scales != nullptr; }
   // Errors: not_supported (another format), shape_mismatch (a rank other than 2 and 3, cols that
   // are not whole blocks, sizes beyond 63 bits), missing_buffer, misaligned.
   Result<void> check(std::string_view op) const;

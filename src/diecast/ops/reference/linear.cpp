@@ -15,8 +15,7 @@ float limited(float x, float low, float high) { return x < low ? low : x > high 
 
 // The sum of a row under the factor and the bias.
 float scaled(const Linear& of, std::int64_t row, std::int64_t weight_row) {
-  const float factor = weight_row < of.cols ? of.factor : of.second_factor.value_or(of.factor);
-  const float x = linear_sum(of, row, weight_row) * factor;
+  const float x = linear_sum(of, row, weight_row) * linear_factor(of, weight_row);
   return of.bias.empty() ? x : x + of.bias[static_cast<std::size_t>(weight_row)];
 }
 
@@ -24,6 +23,11 @@ float scaled(const Linear& of, std::int64_t row, std::int64_t weight_row) {
 
 bool is_gated(Activation activation) {
   return activation == Activation::silu_and_mul || activation == Activation::swiglu_oai;
+}
+
+float linear_factor(const Linear& of, std::int64_t weight_row) {
+  if (!of.row_factors.empty()) return of.row_factors[static_cast<std::size_t>(weight_row)];
+  return weight_row < of.cols ? of.factor : of.second_factor.value_or(of.factor);
 }
 
 float linear_sum(const Linear& of, std::int64_t row, std::int64_t weight_row) {

@@ -21,12 +21,15 @@ struct Linear {
   std::vector<float> weights;          // [cols or 2 * cols, depth]: codes times block scales
   float factor = 1.0f;                 // the global scale
   std::optional<float> second_factor;  // that of what a gate multiplies, where it is another one
+  std::vector<float> row_factors;      // one a row of the weights, not gated; empty: none
   std::vector<float> bias;             // one a row of the weights; empty: none
   Activation activation = Activation::none;
   float alpha = 1.702f, limit = 7.0f;  // of swiglu_oai
   std::vector<float> residual;         // [rows, cols]; empty: none
 };
 
+// What the sums of a row of the weights are multiplied by.
+float linear_factor(const Linear& of, std::int64_t weight_row);
 // The sum of a row of x and a row of the weights, before anything is made of it.
 float linear_sum(const Linear& of, std::int64_t row, std::int64_t weight_row);
 // What the activation makes of them. Sigmoids are those of the C library, in f64, so gated

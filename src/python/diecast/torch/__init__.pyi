@@ -251,6 +251,8 @@ def quantize_mx_grouped(
 def pack_linear(
     data: Tensor,
     scale: Tensor,
+    up_data: Tensor | None = ...,
+    up_scale: Tensor | None = ...,
     *,
     out_packed: Tensor | None = ...,
     out_status: None = ...,
@@ -264,6 +266,8 @@ def pack_linear(
 def pack_linear(
     data: Tensor,
     scale: Tensor,
+    up_data: Tensor | None = ...,
+    up_scale: Tensor | None = ...,
     *,
     out_packed: Tensor | None = ...,
     out_status: Tensor | None = ...,
@@ -277,6 +281,8 @@ def pack_linear(
 def pack_linear(
     data: Tensor,
     scale: Tensor,
+    up_data: Tensor | None = ...,
+    up_scale: Tensor | None = ...,
     *,
     out_packed: Tensor | None = ...,
     out_status: Tensor,
@@ -317,6 +323,7 @@ def linear(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
+    settled: bool = ...,
 ) -> Tensor: ...
 
 @overload
