@@ -181,19 +181,27 @@ TEST_F(BenchGpu, MultipliesByCuBlasLtToo) {
   EXPECT_TRUE(with.ends_with(" us; cuBLASLt 13.1.0 (" + library + ")")) << with;
 }
 
-TEST_F(BenchGpu, MeasuresALayerOfExpertsByIdAndByOffset) {
+TEST_F(BenchGpu, MeasuresALinearLayerAndOneOfExpertsByIdAndByOffset) {
   const json all = figures({"linear", "--shape", "64x128"});
   const std::string layer = "linear_experts, 2 of 8, 128 to 64 gated, M = ";
-  std::vector<std::string> what;
+  std::vector<std::string> what, wanted;
   for (const json& figure : all) what.push_back(figure.at("what"));
-  EXPECT_EQ(what,
-            (std::vector<std::string>{layer + "1 by id", layer + "16 by id", layer + "64 by id",
-                                      layer + "1024 by offset", layer + "4096 by offset"}));
+  for (const int rows : {1, 16, 24, 32, 64, 128, 256, 512, 1024, 4096, 8192})
+    wanted.push_back("linear, 64x128, M = " + std::to_string(rows));
+  wanted.insert(wanted.end(), {"pack_linear, 64x128", "pack_linear, 64x128, gate and up"});
+  const std::size_t experts = wanted.size();
+  wanted.insert(wanted.end(), {layer + "1 by id", layer + "16 by id", layer + "64 by id",
+                               layer + "1024 by offset", layer + "4096 by offset"});
+  ASSERT_EQ(what, wanted);
   // 2 of 8 experts of 128 x 128, 9216 bytes each, one row of x, two of out, two ids; all 8 experts,
   // 8192 rows of x and of out, offsets.
   const auto detail = [&](std::size_t of) { return all.at(of).at("detail").get<std::string>(); };
-  EXPECT_NE(detail(0).find(" us, 0.0 MB at "), std::string::npos) << detail(0);
-  EXPECT_NE(detail(4).find(" us, 3.2 MB at "), std::string::npos) << detail(4);
+  EXPECT_NE(detail(experts).find(" us, 0.0 MB at "), std::string::npos) << detail(experts);
+  EXPECT_NE(detail(experts + 4).find(" us, 3.2 MB at "), std::string::npos) << detail(experts + 4);
+  // 4608 bytes of the weight, 8192 rows of 64 and 128 numbers.
+  EXPECT_NE(detail(10).find(" TB/s of 3.2 MB, a copy "), std::string::npos) << detail(10);
+  EXPECT_EQ(detail(4).find("settled"), std::string::npos) << detail(4);
+  EXPECT_NE(detail(3).find("; settled "), std::string::npos) << detail(3);
 }
 
 TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {

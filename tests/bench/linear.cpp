@@ -5,7 +5,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/linear/linear.h>
 #include <diecast/ops/linear/linear_experts.h>
-#include <diecast/ops/linear/pack_linear.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>
@@ -13,24 +12,25 @@
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/dense.h"
 #include "bench/device.h"
 #include "bench/graph.h"
+#include "bench/packed_sets.h"
 
 namespace diecast::tool {
 namespace {
 
 constexpr std::int64_t kTokens[] = {1, 16, 64, 1024, 4096};
 constexpr std::int64_t kMostById = 64;  // tokens; of more the rows of an expert are together
-constexpr std::int64_t kRotated = 300'000'000;  // bytes of weights that calls go through
-constexpr int kFewCalls = 48, kManyCalls = 4;   // of a graph
-constexpr double kOfDense = 85;                 // percent that many tokens must reach
+constexpr int kManyCalls = 4;           // of a graph of long ones
+constexpr double kOfDense = 85;         // percent that many tokens must reach
 
 struct ExpertLayer {
   std::int64_t experts, topk, cols, depth;  // columns of out, of x
   bool gated = false;   // gate and up of a token's row; else the second product, a row a slot
   double at_least = 0;  // percent of a copy's rate, by id
 
-  Shape weight(std::int64_t count) const { return {count, gated ? 2 * cols : cols, depth}; }
+  std::int64_t weight_rows() const { return gated ? 2 * cols : cols; }
   Activation activation() const { return gated ? Activation::silu_and_mul : Activation::none; }
 };
 
@@ -39,69 +39,6 @@ constexpr ExpertLayer kLayers[] = {{128, 8, 768, 2048, true},
                                    {8, 2, 14336, 4096, true},
                                    {8, 2, 4096, 14336},
                                    {256, 8, 7168, 2048, false, 75}};
-
-// All experts' weights, so many times that no cache holds them. They are one drawn weight again and
-// again: what a launch takes depends on where bytes lie.
-struct ExpertWeights {
-  DeviceMemory memory = {};
-  PackedLinear first = {};  // the first set
-  std::int64_t sets = 0;
-
-  PackedLinear set(std::int64_t which) const {
-    PackedLinear out = first;
-    out.data = static_cast<std::uint8_t*>(out.data) + which * first.bytes;
-    return out;
-  }
-  // One expert's weight, of those of all sets.
-  PackedLinear one(std::int64_t which) const {
-    PackedLinear out = first;
-    out.shape = Shape{first.rows(), first.cols()}, out.bytes = first.bytes / first.weights();
-    out.data = static_cast<std::uint8_t*>(out.data) + which % (sets * first.weights()) * out.bytes;
-    return out;
-  }
-};
-
-// A drawn stretch, repeated: drawing every byte would take longer than the measurement.
-std::vector<std::uint8_t> drawn_bytes(std::int64_t count, std::uint32_t least, std::uint32_t most) {
-  constexpr std::size_t kStretch = 1 << 20;
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(count));
-  std::mt19937 random(1);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = i < kStretch ? static_cast<std::uint8_t>(least + (random() >> 8) % (most - least + 1))
-                          : out[i - kStretch];
-  return out;
-}
-
-// One expert's weight, packed to where `to` says.
-Result<void> pack_one(Runtime& runtime, const std::shared_ptr<Device>& device,
-                      const PackedLinear& to) {
-  const std::int64_t elements = to.rows() * to.cols();
-  const auto codes = drawn_bytes(elements / 2, 0, 255);
-  const auto scales = drawn_bytes(elements / 16, 0x28, 0x48);  // 0.25 to 4
-  DIECAST_TRY(const DeviceMemory of_codes, DeviceMemory::copy_of(device, codes, {}));
-  DIECAST_TRY(const DeviceMemory of_scales, DeviceMemory::copy_of(device, scales, {}));
-  const LinearWeight one{to.format, to.shape, of_codes.data(), of_scales.data()};
-  DIECAST_CHECK(pack_linear(runtime, one, to, {.device = device}));
-  return device->synchronize({});
-}
-
-Result<ExpertWeights> expert_weights(Runtime& runtime, const std::shared_ptr<Device>& device,
-                                     const ExpertLayer& layer) {
-  PackedLinear one{.gated = layer.gated ? Gated::halves : Gated::none, .shape = layer.weight(1)};
-  DIECAST_TRY(one.bytes, PackedLinear::bytes_for(one.format, one.shape));
-  ExpertWeights out{.first = one};
-  out.first.shape = layer.weight(layer.experts), out.first.bytes *= layer.experts;
-  out.sets = std::min<std::int64_t>(1 + kRotated / out.first.bytes, kFewCalls);
-  DIECAST_TRY(out.memory,
-              DeviceMemory::allocate(device, static_cast<std::size_t>(out.sets * out.first.bytes)));
-  one.data = out.first.data = out.memory.data();
-  DIECAST_CHECK(pack_one(runtime, device, one));
-  for (std::int64_t i = 1; i < out.sets * layer.experts; ++i)
-    DIECAST_CHECK(device->copy_on_device(static_cast<std::uint8_t*>(one.data) + i * one.bytes,
-                                         one.data, static_cast<std::size_t>(one.bytes), {}));
-  DIECAST_CHECK(device->synchronize({}));
-  return out;
-}
 
 // Experts dealt to slots as cards are, so that all have as many rows, a token's are different, and
 // calls of few tokens take others one after another.
@@ -124,7 +61,7 @@ std::vector<std::int32_t> even_offsets(const ExpertLayer& layer, std::int64_t sl
 // A layer's calls with so many tokens.
 struct ExpertCalls {
   const ExpertLayer& layer;
-  const ExpertWeights& weights;
+  const PackedSets& weights;
   std::int64_t tokens;
   BenchMatrix x = {}, out = {};
   DeviceMemory factors = {}, routing = {};
@@ -147,7 +84,7 @@ struct ExpertCalls {
   }
   // Of all slots, or of so many.
   double operations(std::int64_t rows) const {
-    return 2.0 * static_cast<double>(rows * layer.weight(1).dims[1] * layer.depth);
+    return 2.0 * static_cast<double>(rows * layer.weight_rows() * layer.depth);
   }
   std::int64_t rows_of_expert() const { return std::max<std::int64_t>(slots() / layer.experts, 1); }
   std::string text() const {
@@ -158,7 +95,7 @@ struct ExpertCalls {
 };
 
 Result<ExpertCalls> expert_calls(const std::shared_ptr<Device>& device, const ExpertLayer& layer,
-                                 const ExpertWeights& weights, std::int64_t tokens) {
+                                 const PackedSets& weights, std::int64_t tokens) {
   ExpertCalls of{.layer = layer, .weights = weights, .tokens = tokens};
   DIECAST_TRY(of.x, bench_matrix(device, of.x_rows(), layer.depth, false, 1));
   DIECAST_TRY(of.out, bench_matrix(device, of.slots(), layer.cols, false, 2));
@@ -172,8 +109,8 @@ Result<ExpertCalls> expert_calls(const std::shared_ptr<Device>& device, const Ex
 }
 
 // `linear` with as many rows as an expert has.
-Result<void> add_dense(Runtime& runtime, const std::shared_ptr<Device>& device, Stream stream,
-                       const ExpertCalls& of, GraphTimes& times) {
+Result<void> add_one_expert(Runtime& runtime, const std::shared_ptr<Device>& device, Stream stream,
+                            const ExpertCalls& of, GraphTimes& times) {
   Tensor x = of.x.x, out = of.out.x;
   x.shape = Shape{of.rows_of_expert(), x.cols()}, out.shape = Shape{x.rows(), out.cols()};
   const LinearOptions options{.activation = of.layer.activation(), .device = device};
@@ -224,7 +161,7 @@ Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, 
       return device->copy_on_device(copied, of.weights.set(call).data, bytes, stream);
     }));
   } else {
-    DIECAST_CHECK(add_dense(runtime, device, stream, of, times));
+    DIECAST_CHECK(add_one_expert(runtime, device, stream, of, times));
   }
   DIECAST_TRY(const std::vector<double> us, times.measure());
   return figure_of(of, us[0], us[1]);
@@ -232,7 +169,9 @@ Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, 
 
 Result<void> measure_layer(Runtime& runtime, const std::shared_ptr<Device>& device,
                            const ExpertLayer& layer, Figures& figures) {
-  DIECAST_TRY(const ExpertWeights weights, expert_weights(runtime, device, layer));
+  DIECAST_TRY(const PackedSets weights,
+              packed_sets(runtime, device, layer.experts, layer.weight_rows(), layer.depth,
+                          layer.gated ? Gated::halves : Gated::none));
   DIECAST_TRY(const DeviceMemory copied,
               DeviceMemory::allocate(device, static_cast<std::size_t>(weights.first.bytes)));
   DIECAST_TRY(const Stream stream, device->create_stream());
@@ -251,6 +190,7 @@ Result<Figures> bench_linear(Runtime& runtime, const std::vector<BenchShape>& sh
   for (const BenchShape& shape : shapes) layers.push_back({8, 2, shape.rows, shape.cols, true});
   if (shapes.empty()) layers.assign(std::begin(kLayers), std::end(kLayers));
   Figures figures;
+  DIECAST_CHECK(add_dense(runtime, device, shapes, figures));
   for (const ExpertLayer& layer : layers)
     DIECAST_CHECK(measure_layer(runtime, device, layer, figures));
   return figures;

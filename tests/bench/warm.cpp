@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "bench/bench.h"
+#include "bench/layers.h"
 
 namespace diecast::tool {
 namespace {
@@ -220,6 +221,7 @@ Result<Figures> bench_warm(Runtime& runtime) {
   DIECAST_TRY(Figures figures, serving(runtime));
   if (std::thread::hardware_concurrency() >= 2) {
     DIECAST_TRY(figures.emplace_back(), warming());
+    DIECAST_TRY(figures.emplace_back(), cold_linear_layers());
   }
   return figures;
 }

@@ -1,0 +1,67 @@
+"""Draws what linear_beside.py --json printed: python linear_picture.py ROWS.json PICTURE.svg. A panel for each weight:
+microseconds over rows, both in powers of two, of diecast, Humming, cuBLAS in bf16, and the floor of bytes.
+"""
+
+import json
+import math
+import sys
+
+WIDE, HIGH, EDGE = 460, 340, 48
+COLORS = {"diecast": "#0b6e4f", "humming": "#c44900", "cublas": "#3d5a98", "floor": "#999999"}
+
+
+def panel(title, rows, left, top):
+    """The lines of one weight."""
+    most_m = max(row["m"] for row in rows)
+    times = [row[of] for row in rows for of in COLORS if of in row]
+    low, high = math.floor(math.log2(min(times))), math.ceil(math.log2(max(times)))
+
+    def place(m, us):
+        x = left + EDGE + math.log2(m) / max(math.log2(most_m), 1) * (WIDE - 2 * EDGE)
+        return x, top + HIGH - EDGE - (math.log2(us) - low) / max(high - low, 1) * (HIGH - 2 * EDGE)
+
+    out = [f'<text x="{left + EDGE}" y="{top + 30}" font-weight="bold">{title}</text>']
+    for power in range(low, high + 1):
+        x, y = place(1, 2**power)
+        out.append(f'<path d="M{x:.1f} {y:.1f}h{WIDE - 2 * EDGE}" stroke="#ddd"/>'
+                   f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{2**power:g}</text>')
+    for m in sorted({row["m"] for row in rows}):
+        if m & (m - 1) == 0:
+            x, y = place(m, 2**low)
+            out.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{m}</text>')
+    for name, color in COLORS.items():
+        points = [place(row["m"], row[name]) for row in rows if name in row]
+        if points:
+            line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            out.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"/>')
+    return out
+
+
+def picture(rows):
+    """The SVG of the dense rows."""
+    weights = {}
+    for row in rows:
+        if row["form"] == "dense" and "wrong" not in row:
+            weights.setdefault((row["n"], row["k"]), []).append(row)
+    height = (len(weights) + 1) // 2 * HIGH + 30
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * WIDE}" height="{height}" font-family="sans-serif" '
+           'font-size="11"><rect width="100%" height="100%" fill="white"/>']
+    for i, ((n, k), of) in enumerate(weights.items()):
+        out += panel(f"{n}x{k}: microseconds over rows", of, i % 2 * WIDE, i // 2 * HIGH)
+    for i, (name, color) in enumerate(COLORS.items()):
+        out.append(f'<text x="{EDGE + 90 * i}" y="{height - 10}" fill="{color}">{name}</text>')
+    return "\n".join([*out, "</svg>\n"])
+
+
+def main():
+    """Reads the rows, writes the picture."""
+    if len(sys.argv) != 3:
+        sys.exit("usage: python linear_picture.py ROWS.json PICTURE.svg")
+    with open(sys.argv[1], encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file if line.startswith("{")]
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        file.write(picture(rows))
+
+
+if __name__ == "__main__":
+    main()
