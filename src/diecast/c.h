@@ -70,6 +70,12 @@ DIECAST_C_API int32_t diecast_specialize(diecast_handle runtime, diecast_handle 
 /* The text that is compiled. */
 DIECAST_C_API int32_t diecast_source(diecast_handle runtime, const char* spelling,
                                      diecast_text* source);
+/* The PTX of a GPU's target, as NVRTC makes it now; and its machine code as text, by nvdisasm or
+ * cuobjdump (DIECAST_NVDISASM, else of PATH or a toolkit). Errors: those of diecast_resolve,
+ * target_not_supported (the host), process_failed (no disassembler). */
+DIECAST_C_API int32_t diecast_ptx(diecast_handle runtime, const char* spelling, diecast_text* ptx);
+DIECAST_C_API int32_t diecast_sass(diecast_handle runtime, const char* spelling,
+                                   diecast_text* sass);
 /* Finds the artifact in memory or in the cache, or compiles it. info and code (its machine code)
  * may be null. Errors: not_cached, frozen, compiler_unavailable, compile_failed,
  * target_not_supported. */
@@ -170,6 +176,10 @@ DIECAST_C_API int32_t diecast_quantize_folder(diecast_handle runtime, diecast_ha
                                               const char* input, const char* output,
                                               const diecast_quantize_folder_options* options,
                                               diecast_folder_report* report);
+
+/* Would engines load this folder of quantized weights? The report as JSON, as `diecast verify
+ * --json` prints it. Errors: those of the command. */
+DIECAST_C_API int32_t diecast_verify_folder(const char* folder, diecast_text* report);
 
 /* Prepares to quantize weights as the config of a quantized folder says, the text of its
  * config.json: to the bits of that folder. options may be null. Errors: those of

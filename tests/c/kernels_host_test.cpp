@@ -201,6 +201,22 @@ TEST_F(CKernels, AreCountedAndCached) {
   EXPECT_EQ(warmed.failed, 0u);
 }
 
+TEST_F(CKernels, ShowTheirCodeForGpusAlone) {
+  diecast_text text{};
+  EXPECT_EQ(diecast_ptx(runtime_, "amax IN=f32 @ host", &text), diecast_target_not_supported);
+  EXPECT_EQ(diecast_ptx(runtime_, nullptr, &text), diecast_invalid_argument);
+  EXPECT_EQ(diecast_sass(runtime_, nullptr, &text), diecast_invalid_argument);
+  EXPECT_EQ(diecast_sass(host_, "amax", &text), diecast_invalid_argument);
+}
+
+TEST_F(CKernels, VerifyAFolderOrSayWhyNot) {
+  const testing::TemporaryDirectory folder;
+  diecast_text text{};
+  EXPECT_EQ(diecast_verify_folder(nullptr, &text), diecast_invalid_argument);
+  EXPECT_EQ(diecast_verify_folder((folder / "none").c_str(), &text), diecast_file_not_found);
+  EXPECT_NE(last_error().find("none"), std::string::npos);
+}
+
 TEST_F(CKernels, QuantizeAFileOrSayWhyNot) {
   const testing::TemporaryDirectory folder;
   EXPECT_EQ(diecast_quantize_folder(runtime_, host_, (folder / "none.safetensors").c_str(),

@@ -35,6 +35,27 @@ def test_own_kernels_follow_their_header(matrix):
         wrong(lambda x, factor: x + 1, x, factor, **HOST)
 
 
+def test_code_for_a_gpu_is_shown(tmp_path, monkeypatch):
+    kernel, reader = diecast.kernel(SCALE_ROWS), tmp_path / "nvdisasm"
+    reader.write_text("#!/bin/sh\necho code of a GPU\n")
+    reader.chmod(0o755)
+    monkeypatch.setenv("DIECAST_NVDISASM", str(reader))
+    for show in (kernel.ptx, kernel.sass):
+        with pytest.raises(diecast.Error) as caught:
+            show("host", T="f32")
+        assert caught.value.code == "target_not_supported" and caught.value.fix
+    monkeypatch.setenv("DIECAST_NVDISASM", str(tmp_path / "none"))
+    with pytest.raises(diecast.Error, match="which is no program"):
+        kernel.sass("sm_90a", T="f32")
+    monkeypatch.setenv("DIECAST_NVDISASM", str(reader))
+    try:
+        ptx = kernel.ptx("sm_90a", T="f32")
+    except diecast.CompileError as error:
+        pytest.skip(f"no NVRTC: {error.code}")
+    assert ".target sm_90a" in ptx and "scale_rows" in ptx
+    assert kernel.sass("sm_90a", T="f32") == "code of a GPU\n"
+
+
 def test_calls_of_one_form_are_told_apart_by_their_kinds(matrix):
     kernel = diecast.kernel(SCALE_ROWS)
     x, factor = matrix(6, 32), numpy.arange(6, dtype="f4")

@@ -57,6 +57,27 @@ def test_the_bits_of_the_folder(tmp_path):
             assert got[name].shape == tensor.shape and same_bytes(got[name], tensor), name
 
 
+def test_a_folder_is_verified(tmp_path):
+    model, small = tmp_path / "model", tmp_path / "small"
+    model.mkdir()
+    write(model / "model.safetensors", weights())
+    (model / "config.json").write_text('{"num_hidden_layers": 1}')
+    diecast.quantize_folder(model, small, device="host")
+    report = diecast.verify_folder(small)
+    assert report["quantized"] == 7 and report["faults"] == []
+    assert all(engine["loads"] and engine["version"] for engine in report["engines"].values())
+    assert {"vllm", "sglang"} == report["engines"].keys()
+    (small / "config.json").write_text("{}")
+    (small / "hf_quant_config.json").unlink()
+    report = diecast.verify_folder(str(small))
+    assert not any(engine["loads"] for engine in report["engines"].values())
+    assert all(fault["what"] and fault["fix"] and fault["engines"] for fault in report["faults"])
+    for path, code in ((small / "model.safetensors", "invalid_argument"), (tmp_path / "none", "file_not_found")):
+        with pytest.raises(diecast.Error) as caught:
+            diecast.verify_folder(path)
+        assert caught.value.code == code and caught.value.fix
+
+
 def test_scales_that_are_given():
     all_of = weights()
     largest = max(numpy.abs(all_of[name].astype("f4")).max() for name in ATTENTION[:3])

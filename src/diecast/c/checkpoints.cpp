@@ -6,6 +6,7 @@
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/verify/report_json.h>
 
 namespace diecast::c {
 namespace {
@@ -69,6 +70,17 @@ std::int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle devi
                                      done.output_bytes,
                                      done.nonfinite.size()};
     return write_structure(report, &told, sizeof told, "report");
+  });
+}
+
+std::int32_t diecast_verify_folder(const char* folder, diecast_text* report) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(folder, "diecast_verify_folder", "folder"));
+    DIECAST_TRY(const VerifyReport told, verify_folder(folder));
+    using Json = nlohmann::ordered_json;
+    return write_text(report,
+                      report_json(told).dump(-1, ' ', false, Json::error_handler_t::replace),
+                      "diecast_verify_folder");
   });
 }
 

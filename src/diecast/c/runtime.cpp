@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/c/objects.h>
 #include <diecast/c/status.h>
+#include <diecast/compile/disassembler.h>
 #include <diecast/ops/expand_ops.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/warm.h>
@@ -138,6 +139,28 @@ std::int32_t diecast_source(diecast_handle runtime, const char* spelling, diecas
     DIECAST_TRY(const Specialization made, with.specialize(spelling));
     DIECAST_TRY(const Source rendered, with.render(made));
     return write_text(source, rendered.text, "diecast_source");
+  });
+}
+
+std::int32_t diecast_ptx(diecast_handle runtime, const char* spelling, diecast_text* ptx) {
+  return with_runtime(runtime, "diecast_ptx", [&](Runtime& with) -> Result<void> {
+    DIECAST_CHECK(check_given(spelling, "diecast_ptx", "spelling"));
+    DIECAST_TRY(const Specialization made, with.specialize(spelling));
+    DIECAST_TRY(const Source rendered, with.render(made));
+    DIECAST_TRY(const auto compiler, with.compiler(made.target()));
+    DIECAST_TRY(const std::string text, compiler->ptx(rendered, made.target()));
+    return write_text(ptx, text, "diecast_ptx");
+  });
+}
+
+std::int32_t diecast_sass(diecast_handle runtime, const char* spelling, diecast_text* sass) {
+  return with_runtime(runtime, "diecast_sass", [&](Runtime& with) -> Result<void> {
+    DIECAST_CHECK(check_given(spelling, "diecast_sass", "spelling"));
+    DIECAST_TRY(const Specialization made, with.specialize(spelling));
+    DIECAST_TRY(const std::string disassembler, find_disassembler());
+    DIECAST_TRY(const Resolved resolved, with.resolve(made));
+    DIECAST_TRY(const std::string text, disassemble(disassembler, *resolved.artifact));
+    return write_text(sass, text, "diecast_sass");
   });
 }
 

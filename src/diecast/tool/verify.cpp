@@ -1,11 +1,11 @@
 // diecast verify FOLDER: would engines load it?
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/verify/report_json.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/verdict.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -22,35 +22,8 @@ std::vector<std::string> titles(const std::vector<Engine>& engines) {
   return out;
 }
 
-nlohmann::ordered_json report_json(const VerifyReport& report) {
-  nlohmann::ordered_json out = {{"quantized", report.quantized},
-                                {"others", report.others},
-                                {"engines", nlohmann::ordered_json::object()},
-                                {"notes", report.notes},
-                                {"faults", nlohmann::ordered_json::array()}};
-  for (const Engine engine : kEngines) {
-    const bool loads = report.loads(engine), open = loads && !report.is_known(engine);
-    out["engines"][engine_name(engine)] = {
-        {"version", engine_version(engine)},
-        {"loads", open ? nlohmann::ordered_json() : nlohmann::ordered_json(loads)}};
-  }
-  for (const VerifyFault& fault : report.faults) {
-    std::vector<std::string> engines;
-    for (const Engine engine : fault.engines) engines.emplace_back(engine_name(engine));
-    out["faults"].push_back(
-        {{"engines", engines}, {"what", fault.what}, {"fix", fault.fix}, {"count", fault.count}});
-  }
-  return out;
-}
-
 Result<int> verify(const VerifyArguments& options) {
-  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(options.input));
-  if (!checkpoint.in_folder()) {
-    return Error{ErrorCode::invalid_argument,
-                 cat(quote(options.input, 1000), " is a file, and engines load folders"),
-                 "give its folder, with the config.json in it"};
-  }
-  DIECAST_TRY(const VerifyReport report, verify_checkpoint(checkpoint));
+  DIECAST_TRY(const VerifyReport report, verify_folder(options.input));
   options.json ? print_json(report_json(report)) : print_verdict(report);
   const bool good = std::ranges::all_of(kEngines, [&](Engine engine) {
     const bool asked = std::ranges::count(options.engines, engine_name(engine)) != 0;

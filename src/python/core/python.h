@@ -55,18 +55,23 @@ PyObject* raise_about(const char* code, const char* op, const char* name, const 
 // set_errors(classes): the class of each code, by its word.
 PyObject* set_errors(PyObject*, PyObject* classes);
 
-// A text that the library writes: `write` is called with the structure, twice.
+// A text that the library writes: `write` is called with the structure, once more where the text is
+// long.
 template <class Write>
 PyObject* text_of(Write&& write, bool bytes = false) {
   diecast_text text{};
-  if (write(&text) != diecast_ok) return raise_last();
-  Ref buffer(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(text.needed)));
-  if (!buffer) return nullptr;
-  text.buffer = PyBytes_AsString(buffer.get());
-  text.capacity = text.needed + 1;
-  if (write(&text) != diecast_ok) return raise_last();
-  if (bytes) return buffer.release();
-  return PyUnicode_DecodeUTF8(text.buffer, static_cast<Py_ssize_t>(text.needed), "replace");
+  Ref buffer;
+  for (std::size_t room = std::size_t{1} << 18;; room = text.needed) {
+    buffer = Ref(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room)));
+    if (!buffer) return nullptr;
+    text.buffer = PyBytes_AsString(buffer.get());
+    text.capacity = room + 1;
+    if (write(&text) != diecast_ok) return raise_last();
+    if (text.needed <= room) break;
+  }
+  const auto size = static_cast<Py_ssize_t>(text.needed);
+  return bytes ? PyBytes_FromStringAndSize(text.buffer, size)
+               : PyUnicode_DecodeUTF8(text.buffer, size, "replace");
 }
 
 // ---- one function a file adds to the module; -1: failed ----

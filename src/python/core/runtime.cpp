@@ -82,20 +82,13 @@ PyObject* template_names(PyObject*, PyObject* arguments) {
   return text_by([&](diecast_text* text) { return diecast_template_names(runtime, text); });
 }
 
-PyObject* template_describe(PyObject*, PyObject* arguments) {
+// What a function tells of a template or of a spelling.
+template <std::int32_t (*kFunction)(diecast_handle, const char*, diecast_text*)>
+PyObject* told_of(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0;
   const char* name = nullptr;
   if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &name)) return nullptr;
-  return text_by(
-      [&](diecast_text* text) { return diecast_template_describe(runtime, name, text); });
-}
-
-PyObject* template_variants(PyObject*, PyObject* arguments) {
-  unsigned long long runtime = 0;
-  const char* spelling = nullptr;
-  if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &spelling)) return nullptr;
-  return text_by(
-      [&](diecast_text* text) { return diecast_template_variants(runtime, spelling, text); });
+  return text_by([&](diecast_text* text) { return kFunction(runtime, name, text); });
 }
 
 PyObject* specialize(PyObject*, PyObject* arguments) {
@@ -104,13 +97,6 @@ PyObject* specialize(PyObject*, PyObject* arguments) {
   if (!PyArg_ParseTuple(arguments, "KKs", &runtime, &device, &spelling)) return nullptr;
   return text_by(
       [&](diecast_text* text) { return diecast_specialize(runtime, device, spelling, text); });
-}
-
-PyObject* source(PyObject*, PyObject* arguments) {
-  unsigned long long runtime = 0;
-  const char* spelling = nullptr;
-  if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &spelling)) return nullptr;
-  return text_by([&](diecast_text* text) { return diecast_source(runtime, spelling, text); });
 }
 
 PyObject* resolve(PyObject*, PyObject* arguments) {
@@ -261,27 +247,37 @@ PyObject* quantize_folder(PyObject*, PyObject* arguments) {
                        report.output_bytes, "nonfinite", report.nonfinite);
 }
 
-PyMethodDef methods[] = {{"runtime_open", runtime_open, METH_VARARGS, nullptr},
-                         {"template_add", template_add, METH_VARARGS, nullptr},
-                         {"template_add_text", template_add_text, METH_VARARGS, nullptr},
-                         {"header_add", header_add, METH_VARARGS, nullptr},
-                         {"template_names", template_names, METH_VARARGS, nullptr},
-                         {"template_describe", template_describe, METH_VARARGS, nullptr},
-                         {"template_variants", template_variants, METH_VARARGS, nullptr},
-                         {"specialize", specialize, METH_VARARGS, nullptr},
-                         {"source", source, METH_VARARGS, nullptr},
-                         {"resolve", resolve, METH_VARARGS, nullptr},
-                         {"warm", warm, METH_VARARGS, nullptr},
-                         {"tune", tune, METH_VARARGS, nullptr},
-                         {"tuning_add", tuning_add, METH_VARARGS, nullptr},
-                         {"freeze", freeze, METH_VARARGS, nullptr},
-                         {"flush", flush, METH_VARARGS, nullptr},
-                         {"counters", counters, METH_VARARGS, nullptr},
-                         {"cache_state", cache_state, METH_VARARGS, nullptr},
-                         {"device_info", device_info, METH_VARARGS, nullptr},
-                         {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
-                         {"quantize_folder", quantize_folder, METH_VARARGS, nullptr},
-                         {}};
+PyObject* verify_folder(PyObject*, PyObject* folder) {
+  const char* const path = PyUnicode_AsUTF8AndSize(folder, nullptr);
+  if (path == nullptr) return nullptr;
+  return text_by([&](diecast_text* text) { return diecast_verify_folder(path, text); });
+}
+
+PyMethodDef methods[] = {
+    {"runtime_open", runtime_open, METH_VARARGS, nullptr},
+    {"template_add", template_add, METH_VARARGS, nullptr},
+    {"template_add_text", template_add_text, METH_VARARGS, nullptr},
+    {"header_add", header_add, METH_VARARGS, nullptr},
+    {"template_names", template_names, METH_VARARGS, nullptr},
+    {"template_describe", told_of<diecast_template_describe>, METH_VARARGS, nullptr},
+    {"template_variants", told_of<diecast_template_variants>, METH_VARARGS, nullptr},
+    {"specialize", specialize, METH_VARARGS, nullptr},
+    {"source", told_of<diecast_source>, METH_VARARGS, nullptr},
+    {"ptx", told_of<diecast_ptx>, METH_VARARGS, nullptr},
+    {"sass", told_of<diecast_sass>, METH_VARARGS, nullptr},
+    {"resolve", resolve, METH_VARARGS, nullptr},
+    {"warm", warm, METH_VARARGS, nullptr},
+    {"tune", tune, METH_VARARGS, nullptr},
+    {"tuning_add", tuning_add, METH_VARARGS, nullptr},
+    {"freeze", freeze, METH_VARARGS, nullptr},
+    {"flush", flush, METH_VARARGS, nullptr},
+    {"counters", counters, METH_VARARGS, nullptr},
+    {"cache_state", cache_state, METH_VARARGS, nullptr},
+    {"device_info", device_info, METH_VARARGS, nullptr},
+    {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
+    {"quantize_folder", quantize_folder, METH_VARARGS, nullptr},
+    {"verify_folder", verify_folder, METH_O, nullptr},
+    {}};
 
 }  // namespace
 

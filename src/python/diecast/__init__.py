@@ -23,7 +23,7 @@ from ._kernel import Kernel, kernel  # noqa: E402
 from ._linear import PackedLinear  # noqa: E402
 from ._quantize_for import quantize_for  # noqa: E402
 from ._runtime import (Runtime, cuda_device_count, device_info, quantize_folder,  # noqa: E402
-                       runtime)
+                       runtime, verify_folder)
 
 __version__ = _core.version
 for _name in _core.op_names:
@@ -32,4 +32,5 @@ for _name in _core.op_names:
 __all__ = ["ArgumentError", "CompileError", "DtypeError", "Error", "ExecutionError", "Kernel",
            "PackedLinear", "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel",
            "output_shapes", "prepare", "quantize_folder", "quantize_for", "runtime",
+           "verify_folder",
            *_core.op_names]

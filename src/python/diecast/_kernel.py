@@ -88,6 +88,14 @@ class Kernel(_core.Launcher):
         """The text that is compiled for a variant."""
         return self.runtime.source(f"{self._spelling(parameters)} @ {target}")
 
+    def ptx(self, target, **parameters):
+        """The PTX of a variant for a GPU's target, as NVRTC makes it now."""
+        return self.runtime.ptx(f"{self._spelling(parameters)} @ {target}")
+
+    def sass(self, target, **parameters):
+        """The machine code of a variant for a GPU's target as text, where nvdisasm or cuobjdump is."""
+        return self.runtime.sass(f"{self._spelling(parameters)} @ {target}")
+
     def resolve(self, target="host", **parameters):
         """A variant's machine code and facts: code, registers, spill_bytes, static_shared_bytes."""
         return self.runtime.resolve(f"{self._spelling(parameters)} @ {target}")

@@ -75,6 +75,14 @@ class Runtime:
         """The text that is compiled for a spelling with a target."""
         return _core.source(self.handle, spelling)
 
+    def ptx(self, spelling):
+        """The PTX of a spelling with a GPU's target, as NVRTC makes it now."""
+        return _core.ptx(self.handle, spelling)
+
+    def sass(self, spelling):
+        """The machine code of a spelling with a GPU's target as text, by nvdisasm or cuobjdump."""
+        return _core.sass(self.handle, spelling)
+
     def resolve(self, spelling):
         """Finds or compiles the machine code: a dict of code, registers, spill_bytes and so on."""
         return _core.resolve(self.handle, spelling)
@@ -160,6 +168,16 @@ def quantize_folder(input, output, *, profile=None, row_scaled=False, four_over_
     return _core.quantize_folder(with_runtime.handle, _core.device_handle(device), str(input),
                                  str(output), profile, four_over_six, e4m3_bound, row_scaled, strict,
                                  list(include), list(exclude))
+
+
+def verify_folder(folder):
+    """Would engines load this folder of quantized weights? As `diecast verify` asks, of its config and
+    tensors alone.
+
+    Returns a dict. engines: of each, version and loads (None where its rules are not known); faults:
+    dicts of engines, what, fix and count; notes; quantized and others, the numbers of modules."""
+    import json
+    return json.loads(_core.verify_folder(str(folder)))
 
 
 @atexit.register

@@ -179,7 +179,7 @@ def stub():
     for kind in (diecast.Runtime, diecast.Kernel, diecast.PackedLinear):
         parts.append(_class(kind))
     for name in ("cuda_device_count", "device_info", "kernel", "quantize_folder",
-                 "quantize_for", "runtime"):
+                 "quantize_for", "runtime", "verify_folder"):
         parts.append(_signature(getattr(diecast, name), name))
     parts.append("def output_shapes(op: str, /, *tensors: _Tensor, **options: Any) -> "
                  "dict[str, tuple[str, tuple[int, ...]]]: ...\n")

@@ -276,4 +276,12 @@ Result<VerifyReport> verify_checkpoint(const Checkpoint& checkpoint, FileSystem&
   return report;
 }
 
+Result<VerifyReport> verify_folder(const std::string& path, FileSystem& files) {
+  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(path, false, files));
+  if (checkpoint.in_folder()) return verify_checkpoint(checkpoint, files);
+  return Error{ErrorCode::invalid_argument,
+               cat(quote(path, 1000), " is a file, and engines load folders"),
+               "give its folder, with the config.json in it"};
+}
+
 }  // namespace diecast

@@ -31,5 +31,8 @@ struct VerifyReport {
 // Errors: io_error, not_supported (a config of another form).
 Result<VerifyReport> verify_checkpoint(const Checkpoint& checkpoint,
                                        FileSystem& files = system_files());
+// Of a model's folder by its path, or by the index in it. Errors: those of Checkpoint::open too;
+// invalid_argument (a file, which engines do not load).
+Result<VerifyReport> verify_folder(const std::string& path, FileSystem& files = system_files());
 
 }  // namespace diecast
