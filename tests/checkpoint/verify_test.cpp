@@ -190,7 +190,7 @@ TEST_F(Verify, RefusesAConfigOfWhichNoRulesAreKnown) {
   EXPECT_EQ(refused.error().code, ErrorCode::not_supported);
 }
 
-// ModelOpt keeps the experts of some models in one tensor. Those with biases are no engine's.
+// ModelOpt keeps the experts of Llama-4 in one tensor. Those with biases are no engine's.
 TEST_F(Verify, TakesExpertsInOneTensorUnlessTheyHaveBiases) {
   const auto add_bank = [](TestFile& file) {
     file.tensors["model.layers.1.moe.experts.down_proj"] = {"U8", {2, 16, 8}, std::string(256, 1)};
@@ -199,6 +199,8 @@ TEST_F(Verify, TakesExpertsInOneTensorUnlessTheyHaveBiases) {
     for (const char* part : {"_weight_scale_2", "_input_scale"})
       file.tensors[cat("model.layers.1.moe.experts.down_proj", part)] = floats({}, {1.0f});
   };
+  EXPECT_EQ(after([&](TestFile& file, Json&) { add_bank(file); }), "no no ");
+  write_text(model_ + "/config.json", R"({"num_hidden_layers": 2, "model_type": "llama4_text"})");
   EXPECT_EQ(after([&](TestFile& file, Json&) { add_bank(file); }), "yes yes ");
   EXPECT_EQ(verified(small_).quantized, 21u);
   EXPECT_EQ(after([&](TestFile& file, Json&) {

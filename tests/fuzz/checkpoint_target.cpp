@@ -5,6 +5,7 @@
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/safetensors_header.h>
 #include <diecast/checkpoint/verify/found_weights.h>
+#include <diecast/checkpoint/verify/gaps.h>
 #include <diecast/checkpoint/verify/said_config.h>
 
 #include <algorithm>
@@ -28,6 +29,20 @@ std::string tensor(std::string_view name, std::string_view dtype, std::string_vi
                    std::uint64_t begin, std::uint64_t end) {
   return cat("\"model.layers.0.mlp.", name, "\":{\"dtype\":\"", dtype, "\",\"shape\":", shape,
              ",\"data_offsets\":[", begin, ",", end, "]}");
+}
+
+// Of what stands beside an embedding, whatever number of layers a config says.
+void look_for_gaps(CheckpointHeader named) {
+  named.tensors.push_back({"model.embed_tokens.weight", StoredDType::bf16, {8, 32}});
+  std::ranges::stable_sort(named.tensors, {}, &TensorInfo::name);
+  for (const std::uint64_t layers : {std::uint64_t{2}, ~std::uint64_t{0}}) {
+    ModelConfig config;
+    config.layers = layers;
+    if (layers == 2) config.experts = layers;
+    const auto model = LanguageModel::find(named, config, false);
+    must(bool(model));
+    for (const Gap& gap : gaps_of(named, *model, config)) must(gap.count > 0);
+  }
 }
 
 }  // namespace
@@ -68,7 +83,9 @@ void fuzz_weights(std::string_view input) {
     must_have_a_fix(plan_quantize(header, options));
   }
   must_have_a_fix(plan_dequantize(header, DType::bf16));
-  for (const FoundWeight& weight : find_weights(header).weights) {
+  const FoundWeights found = find_weights(header);
+  look_for_gaps(found.named);
+  for (const FoundWeight& weight : found.weights) {
     for (const EngineConfig config : {EngineConfig::modelopt, EngineConfig::gpt_oss})
       part_faults(header, weight, StoredForm{WeightFormat::mxfp4, config});
     for (const Fp8Names names : {Fp8Names::modelopt, Fp8Names::compressed_tensors, Fp8Names::fp8})
@@ -80,6 +97,9 @@ std::vector<std::string> weights_seeds() {
   return {with_size(cat("{", tensor("up_proj.weight", "F8_E4M3", "[128,128]", 0, 16384), ",",
                         tensor("up_proj.weight_scale_inv", "F32", "[1,1]", 16384, 16388), "}"),
                     16388),
+          with_size(cat("{", tensor("experts.0.up_proj.weight", "BF16", "[4,16]", 0, 128), ",",
+                        tensor("experts.2.gate_proj.weight", "BF16", "[4,16]", 128, 256), "}"),
+                    256),
           with_size(cat("{", tensor("up_proj.weight_packed", "I32", "[4,8]", 0, 128), ",",
                         tensor("up_proj.weight_scale", "BF16", "[4,2]", 128, 144), "}"),
                     144),

@@ -137,6 +137,10 @@ class Verification {
       add(kBoth, "biases",
           cat(quote(weight.name), " has experts with biases, of which engines read no NVFP4"),
           "serve the model in MXFP4");
+    if (fused && !is_mx(form.format) && !config_.model_type.starts_with("llama4"))
+      add(kBoth, "fused",
+          cat(quote(weight.name), " has all experts, and engines read such NVFP4 of Llama-4 alone"),
+          "quantize the model again without --experts fused");
     for (const TensorInfo* one : scalars_of(weight.name, form)) {
       DIECAST_TRY(const float value, value_of(*one));
       if (!(value > 0) || !std::isfinite(value))
