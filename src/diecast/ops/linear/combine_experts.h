@@ -15,16 +15,17 @@
 
 namespace diecast {
 
-// What a router chose: for each of M tokens k slots, in device memory, read by the launch. A slot
-// whose id is none of 0 to experts - 1, as -1, is skipped: nothing is read through it. With a map
-// ids count all experts, `experts` those here, and slots are skipped that it gives none of these.
+// What a router chose: k slots for each of M tokens. They lie in device memory, and the launch
+// reads them. A slot whose id is not 0 to experts - 1 is skipped, and nothing is read through it.
+// With a map, ids number the experts of all ranks and `experts` counts those here. A slot for which
+// the map has no expert is skipped too.
 struct TopKExperts {
   const void* ids = nullptr;       // [M, k], dense
   const float* weights = nullptr;  // [M, k], dense
   std::int64_t experts = 0;
   DType type = DType::i32;  // of ids, or i64
   ExpertMap map{};
-  std::uint32_t* unexpected = nullptr;  // [1], to which the launch adds the unexpected ids
+  std::uint32_t* unexpected = nullptr;  // [1]: the launch adds how many ids are unexpected
 };
 
 struct CombineExpertsOptions {

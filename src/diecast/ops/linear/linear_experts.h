@@ -27,15 +27,15 @@ constexpr auto words_of(RoutingForm) {
   return std::to_array<std::string_view>({"indexed", "contiguous", "masked"});
 }
 
-// In device memory, read by the launch. An id that is none of 0 to experts - 1, as -1, leaves its
-// row of out as it is, and so does one that the map gives none. Offsets and counts are bounded by
-// the rows there are, and rows that they do not name are neither read nor written.
+// Lies in device memory, and the launch reads it. A row of out stays as it is if its id is not 0 to
+// experts - 1, or if the map has no expert for it. Offsets and counts are bounded by the rows there
+// are. Rows that they do not name are neither read nor written.
 struct ExpertRouting {
   RoutingForm form = RoutingForm::indexed;
   const void* data = nullptr;
   DType type = DType::i32;              // of data; ids may be i64
   ExpertMap map{};                      // of ids
-  std::uint32_t* unexpected = nullptr;  // [1], to which the launch adds the unexpected ids
+  std::uint32_t* unexpected = nullptr;  // [1]: the launch adds how many ids are unexpected
 };
 
 struct LinearExpertsOptions {
@@ -50,10 +50,9 @@ struct LinearExpertsOptions {
 // [experts]; of gated activations [experts, 2], gate's and up's. out: dense, bf16, f16 or f32, of
 // as many rows as x; indexed: [M * k, N], whose row r is of row r / k of x. Errors: those of
 // PackedLinear::check; dtype_mismatch, shape_mismatch, missing_buffer, misaligned, not_supported
-// (one weight alone, rows of out apart, rows counted on the device, a map, or unexpected ids,
-// of offsets or counts),
-// invalid_argument (a weight that is not gated as the activation wants), value_not_allowed, those
-// of preparing.
+// (one weight alone, rows of out apart, rows counted on the device, a map or a count of unexpected
+// ids where there are no ids), invalid_argument (a weight that is not gated as the activation
+// wants), value_not_allowed, those of preparing.
 Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,
                             const float* factors, const ExpertRouting& routing, const Tensor& out,
                             const LinearExpertsOptions& options = {}, Stream stream = {});
