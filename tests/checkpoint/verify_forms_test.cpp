@@ -131,6 +131,27 @@ TEST_F(VerifyForms, FindNothingWrongInWhatQuantizeWrites) {
   }
 }
 
+// As MiniMax publishes it: SGLang's method, and ModelOpt's names.
+TEST_F(VerifyForms, TakeMxfp8OfTwoNames) {
+  const Written modelopt = all_forms()[4], sglang = all_forms()[6];
+  write(sglang);
+  const auto rename = [](TestFile& file, Json& config) {
+    TestFile other;
+    for (auto& [name, tensor] : file.tensors)
+      other.tensors[name.ends_with("_inv") ? name.substr(0, name.size() - 4) : name] = tensor;
+    file.tensors = other.tensors;
+    config["ignored_layers"] = config["modules_to_not_convert"];
+  };
+  EXPECT_TRUE(after(sglang, rename).faults.empty());
+  expect_told(
+      sglang,
+      [&](TestFile& file, Json& config) {
+        rename(file, config);
+        file.tensors.erase(modelopt.scales);
+      },
+      modelopt.scales, "has no ");
+}
+
 TEST_F(VerifyForms, TellPartsThatAreNotThoseOfTheForm) {
   for (const Written& form : all_forms()) {
     write(form);

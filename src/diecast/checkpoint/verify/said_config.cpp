@@ -66,11 +66,12 @@ Result<SaidConfig> said_by_modelopt(const ConfigJson& at) {
 
 // As ModelOpt writes them to a file of its own, which engines read more strictly.
 void add_missing_keys(const ConfigJson& at, SaidConfig& out) {
-  if (out.mixed || is_mx(out.form.format)) return;
+  if (out.mixed) return;
   for (const std::string_view key : {"group_size", "kv_cache_quant_algo", "exclude_modules"}) {
-    if (member(at, key) != nullptr) continue;
-    out.faults.push_back({{Engine::vllm}, cat("the NVFP4 config has no ", quote(key))});
-    if (key == "group_size") out.faults.back().engines.push_back(Engine::sglang);
+    const bool is_size = key == "group_size";
+    if (member(at, key) != nullptr || (is_size && is_mx(out.form.format))) continue;
+    out.faults.push_back({{Engine::vllm}, cat("the config has no ", quote(key))});
+    if (is_size) out.faults.back().engines.push_back(Engine::sglang);
   }
 }
 
@@ -199,9 +200,9 @@ Result<SaidConfig> said_config(const ConfigJson& config) {
   if (method == "mxfp4") return out;
   if (method != "mxfp8") return not_known(method, text_at(config, "quant_algo"));
   out.form = {WeightFormat::mxfp8, EngineConfig::sglang};
-  std::vector<std::string> list;
+  add_texts(config, "ignored_layers", out.ignore);
+  std::vector<std::string> list = out.ignore;
   add_texts(config, "modules_to_not_convert", list);
-  add_texts(config, "ignored_layers", list);
   out.skipped = without_model(list);
   return out;
 }
@@ -217,6 +218,19 @@ Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text) {
   return std::optional(std::move(said));
 }
 
+namespace {
+
+// A config of SGLang's method beside ModelOpt's names, as MiniMax publishes MXFP8.
+void take_names(const CheckpointHeader& header, SaidConfig& said) {
+  const auto is_its_own = [](const TensorInfo& tensor) {
+    return tensor.name.ends_with(".weight_scale_inv");
+  };
+  if (said.form.config == EngineConfig::sglang && std::ranges::none_of(header.tensors, is_its_own))
+    said.form.config = EngineConfig::modelopt;
+}
+
+}  // namespace
+
 Result<std::optional<SaidConfig>> said_by_folder(const Checkpoint& checkpoint, FileSystem& files) {
   for (const std::string_view name : {kModelConfig, kQuantConfig}) {
     const auto read = read_file(files, cat(checkpoint.folder(), "/", name), kConfigLimit);
@@ -224,6 +238,7 @@ Result<std::optional<SaidConfig>> said_by_folder(const Checkpoint& checkpoint, F
     if (!read) return read.error();
     if (name == kModelConfig) {
       DIECAST_TRY(auto said, said_by_model_config(file_text(*read)));
+      if (said) take_names(checkpoint.header(), *said);
       if (said) return said;
     } else if (const auto whole = parse_config(file_text(*read))) {
       DIECAST_TRY(SaidConfig said, said_config(*whole));

@@ -23,7 +23,7 @@ namespace diecast {
 
 struct SaidConfig {
   StoredForm form;                   // of what is quantized
-  std::vector<std::string> ignore;   // ModelOpt's: modules that are not, as the config writes them
+  std::vector<std::string> ignore;   // modules that are not, as vLLM finds them in such a config
   std::vector<std::string> skipped;  // the same of MXFP8, which SGLang reads in two configs
   NamePatterns patterns;             // compressed-tensors' list of these
   // Of two formats (MIXED_PRECISION): what each module is. Those that it does not name are not
@@ -58,7 +58,8 @@ Result<SaidConfig> said_config(const ConfigJson& config);
 // What the text of a config.json says; none: nothing of a quantization. Errors: as above.
 Result<std::optional<SaidConfig>> said_by_model_config(std::string_view text);
 
-// What a folder's config.json says, or else its hf_quant_config.json. Errors: io_error too.
+// What a folder's config.json says, or else its hf_quant_config.json; whose names the scales of
+// MXFP8 have, its tensors say. Errors: io_error too.
 Result<std::optional<SaidConfig>> said_by_folder(const Checkpoint& checkpoint, FileSystem& files);
 
 }  // namespace diecast
