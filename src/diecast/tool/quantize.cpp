@@ -49,7 +49,8 @@ void add_globs(CLI::App& command, QuantizeOptions& plan) {
   add("--include", plan.include,
       "Also quantize tensors whose name this glob matches, whatever they are");
   add("--keep", plan.keep, "Copy tensors whose name this glob matches, unless --include does too");
-  add("--exclude", plan.exclude, "Copy tensors whose name this glob matches, in any case");
+  add("--exclude", plan.exclude,
+      "Copy tensors whose name this glob matches, even if --include does too");
   add("--mxfp8", plan.mxfp8, "Quantize what this glob matches to MXFP8, and the rest to NVFP4");
 }
 
