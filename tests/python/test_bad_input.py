@@ -48,10 +48,10 @@ def test_names_and_values_of_options(matrix):
     x = matrix(2, 32)
     for keywords, error in (({"layout": "rows"}, ValueError), ({"layout": 3}, TypeError),
                             ({"square": 1}, TypeError), ({"e4m3_bound": "448"}, TypeError),
-                            ({"e4m3_bound": 300}, ValueError), ({"e4m3_bound": 2**70}, OverflowError),
+                            ({"e4m3_bound": 300}, ValueError), ({"e4m3_bound": 2**70}, ValueError),
                             ({"profil": "te"}, TypeError), ({"device": "gpu"}, ValueError),
                             ({"device": 3.0}, ValueError), ({"out": (x,)}, ValueError),
-                            ({"out": (x,) * 4}, ValueError), ({"runtime": 3}, AttributeError)):
+                            ({"out": (x,) * 4}, ValueError), ({"runtime": 3}, TypeError)):
         with pytest.raises(error):
             diecast.quantize_nvfp4(x, **{**HOST, **keywords})
     with pytest.raises(TypeError, match="positional"):
@@ -85,6 +85,38 @@ def test_outputs_that_overlap_or_are_too_small(matrix):
     halves = numpy.broadcast_to(numpy.zeros((1, 32), "f4"), (2, 32))
     with pytest.raises(diecast.ArgumentError):
         diecast.fp4_fake_quant_block(x, numpy.ones(1, "f4"), out=halves, **HOST)
+
+
+@pytest.mark.parametrize("call, code, text", [
+    (lambda x: diecast.quantize_nvfp4(x, e4m3_bound=1 << 70, **HOST), "value_not_allowed", "e4m3_bound is beyond"),
+    (lambda x: diecast.gemm_nvfp4(x, x, x, x, x, x, alpha=1 << 2000, **HOST), "value_not_allowed", "alpha is beyond"),
+    (lambda x: diecast.amax(x, device=1 << 32), "no_device", "no such CUDA device"),
+    (lambda x: diecast.amax(x, device=-(1 << 70)), "no_device", "no such CUDA device"),
+    (lambda x: diecast.amax(x, device="cuda:4294967296"), "no_device", "no such CUDA device"),
+    (lambda x: diecast.amax(x, device="cuda:0x"), "invalid_argument", "neither"),
+    (lambda x: diecast.amax(x, runtime=3, **HOST), "dtype_mismatch", "no diecast.Runtime"),
+    (lambda x: diecast.kernel(b"text"), "dtype_mismatch", "source is bytes"),
+])
+def test_numbers_and_objects_that_no_call_can_take(matrix, call, code, text):
+    with pytest.raises(diecast.Error, match=text) as caught:
+        call(matrix(4, 64))
+    assert caught.value.code == code and caught.value.fix
+
+
+def test_a_factor_that_is_no_number_is_refused():
+    codes, scales, amax = numpy.zeros((16, 16), "u1"), numpy.zeros((16, 2), "u1"), numpy.ones(1, "f4")
+    with pytest.raises(diecast.ArgumentError, match="alpha is NaN"):
+        diecast.gemm_nvfp4(codes, scales, amax, codes, scales, amax, alpha=float("nan"), **HOST)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: diecast.quantize_folder(None, "out", **HOST),
+    lambda: diecast.quantize_folder("none", None, **HOST),
+    lambda: diecast.quantize_folder("none", "out", include=[3], **HOST),
+    lambda: diecast.verify_folder(None), lambda: diecast.kernel(None)])
+def test_paths_are_texts_or_paths(call):
+    with pytest.raises(TypeError):
+        call()
 
 
 def test_fuzzed_calls_raise_or_return():

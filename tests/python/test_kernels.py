@@ -30,6 +30,11 @@ def test_own_kernels_follow_their_header(matrix):
                         (lambda: kernel(x, factor.astype("f8"), **HOST), TypeError)):
         with pytest.raises(error):
             call()
+    with pytest.raises(diecast.ArgumentError, match="rows is beyond 64 bits"):
+        kernel(x, factor, rows=1 << 70, **HOST)
+    for answer, error in ((None, TypeError), ((), ValueError), ((x, x), ValueError), ("text", TypeError)):
+        with pytest.raises(error):
+            kernel.check(lambda x, factor, answer=answer: answer, x, factor, **HOST)
     wrong = kernel.check
     with pytest.raises(diecast.Error, match="differs from the reference"):
         wrong(lambda x, factor: x + 1, x, factor, **HOST)

@@ -118,12 +118,12 @@ def test_numbers_are_those_of_each_call():
     kernel, y = diecast.kernel(STEP, name="step"), Fake(1, F32, 64)
     for by, times in ((0.5, 1), (0.25, -7), (3, 2), (float("nan"), 0)):
         assert kernel(y, by, times) is None and kernel(y, by, times=times) is None
-    for times, error in ((128, "128"), (1 << 70, "too large|too big"), (0.5, "scalar of type i8"), (True, None)):
+    for times, error in ((128, "128"), (1 << 70, "beyond 64 bits"), (0.5, "scalar of type i8"), (True, None)):
         for _ in range(2):
             if error is None:
                 assert kernel(y, 1.0, times) is None
                 continue
-            with pytest.raises((diecast.Error, OverflowError), match=error):
+            with pytest.raises(diecast.Error, match=error):
                 kernel(y, 1.0, times)
 
 

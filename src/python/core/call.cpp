@@ -111,11 +111,9 @@ bool Call::take_option(int index, PyObject* value) {
       return true;
     case DIECAST_COUNT:
       if (!PyLong_Check(value)) return wrong_option(name(), option, "is no int");
-      field.integer = PyLong_AsLongLong(value);
-      return PyErr_Occurred() == nullptr;
+      return integer_of(value, field.integer, name(), option.name);
     default:
-      field.real = PyFloat_AsDouble(value);
-      return PyErr_Occurred() == nullptr;
+      return number_of(value, field.real, name(), option.name);
   }
 }
 

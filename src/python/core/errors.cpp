@@ -39,6 +39,25 @@ PyObject* raise_about(const char* code, const char* op, const char* name, const 
   return raise(code, whole, fix);
 }
 
+// A number that the C type does not hold is an error of diecast's.
+static bool fits(const char* op, const char* name) {
+  if (PyErr_Occurred() == nullptr) return true;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) return false;
+  PyErr_Clear();
+  raise_about("value_not_allowed", op, name, "is beyond 64 bits", "pass a smaller number");
+  return false;
+}
+
+bool integer_of(PyObject* value, std::int64_t& to, const char* op, const char* name) {
+  to = PyLong_AsLongLong(value);
+  return to != -1 || fits(op, name);
+}
+
+bool number_of(PyObject* value, double& to, const char* op, const char* name) {
+  to = PyFloat_AsDouble(value);
+  return to != -1 || fits(op, name);
+}
+
 PyObject* raise_last() {
   diecast_error error{sizeof(diecast_error), 0, "", "", ""};
   diecast_last_error(&error);

@@ -152,7 +152,8 @@ bool PlannedLaunch::add(PyObject* value, const KernelPlan::Value& known) {
     case KernelPlan::Role::integer:
       to = {known.name, DIECAST_INTEGER, nullptr, PyLong_AsLongLong(value), 0, nullptr};
       ++count_;
-      return to.integer != -1 || PyErr_Occurred() == nullptr;
+      if (to.integer != -1 || PyErr_Occurred() == nullptr) return true;
+      return PyErr_Clear(), false;
     case KernelPlan::Role::number:
       to = {known.name, DIECAST_NUMBER, nullptr, 0, PyFloat_AsDouble(value), nullptr};
       ++count_;

@@ -90,8 +90,7 @@ bool Arguments::add(PyObject* value, PyObject* argument) {
     read = add_structure(value, to);
   } else if (PyLong_Check(value)) {
     to.kind = DIECAST_INTEGER;
-    to.integer = PyLong_AsLongLong(value);
-    read = PyErr_Occurred() == nullptr;
+    read = integer_of(value, to.integer, op_, to.name);
   } else if (PyFloat_Check(value)) {
     to.kind = DIECAST_NUMBER;
     to.number = PyFloat_AsDouble(value);

@@ -45,12 +45,20 @@ bool says_host(PyObject* device) {
 
 // The CUDA device of a keyword: an int, or "cuda:1". -1: an exception is set.
 int ordinal_of(PyObject* device) {
-  if (PyLong_Check(device)) return static_cast<int>(PyLong_AsLong(device));
+  const auto checked = [](long ordinal) {
+    if (ordinal >= 0 && ordinal < kMostDevices) return static_cast<int>(ordinal);
+    return raise("no_device", "there is no such CUDA device", "pass a smaller number"), -1;
+  };
+  int overflow = 0;
+  if (PyLong_Check(device)) return checked(PyLong_AsLongAndOverflow(device, &overflow));
   const char* const word =
       PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, nullptr) : nullptr;
   if (word != nullptr && std::strcmp(word, "cuda") == 0) return 0;
-  if (word != nullptr && std::strncmp(word, "cuda:", 5) == 0 && word[5] >= '0' && word[5] <= '9')
-    return static_cast<int>(std::strtol(word + 5, nullptr, 10));
+  if (word != nullptr && std::strncmp(word, "cuda:", 5) == 0 && word[5] >= '0' && word[5] <= '9') {
+    char* end = nullptr;
+    const long ordinal = std::strtol(word + 5, &end, 10);
+    if (*end == 0) return checked(ordinal);
+  }
   raise("invalid_argument", "device is neither \"host\" nor a CUDA device",
         "pass device=\"host\", \"cuda:0\" or a number");
   return -1;
@@ -62,11 +70,18 @@ bool is_cpu(const diecast_tensor& tensor) {
 
 }  // namespace
 
+// Where a stream's number is none of an address.
+static bool is_address(void*& stream, PyObject* number) {
+  stream = PyLong_AsVoidPtr(number);
+  if (stream != nullptr || PyErr_Occurred() == nullptr) return true;
+  PyErr_Clear();
+  raise("dtype_mismatch", "stream is no stream: its number is no address",
+        "pass the number that its framework tells");
+  return false;
+}
+
 bool stream_of(PyObject* object, void*& stream) {
-  if (PyLong_Check(object)) {
-    stream = PyLong_AsVoidPtr(object);
-    return PyErr_Occurred() == nullptr;
-  }
+  if (PyLong_Check(object)) return is_address(stream, object);
   Ref number;
   if (PyObject_HasAttrString(object, "__cuda_stream__") != 0) {
     const Ref pair(PyObject_CallMethod(object, "__cuda_stream__", nullptr));
@@ -80,9 +95,7 @@ bool stream_of(PyObject* object, void*& stream) {
     raise("dtype_mismatch", "stream is no stream",
           "pass an int, or an object with __cuda_stream__, .cuda_stream or .ptr");
   }
-  if (!number) return false;
-  stream = PyLong_AsVoidPtr(number.get());
-  return PyErr_Occurred() == nullptr;
+  return number && is_address(stream, number.get());
 }
 
 diecast_handle default_runtime() {
@@ -104,8 +117,12 @@ diecast_handle default_runtime() {
 diecast_handle runtime_of(PyObject* object) {
   if (object == nullptr || object == Py_None) return default_runtime();
   const Ref handle(PyObject_GetAttrString(object, "handle"));
-  if (!handle) return 0;
-  return PyLong_AsUnsignedLongLong(handle.get());
+  if (handle && PyLong_Check(handle.get())) return PyLong_AsUnsignedLongLong(handle.get());
+  if (handle || PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
+    PyErr_Clear();
+    raise("dtype_mismatch", "runtime is no diecast.Runtime", "pass one, or leave it out");
+  }
+  return 0;
 }
 
 diecast_handle host_device() {

@@ -5,6 +5,7 @@
 #include <Python.h>
 #include <diecast/c.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace diecast::python {
@@ -52,6 +53,9 @@ PyObject* raise_last();
 PyObject* raise(const char* code, const char* what, const char* fix);
 PyObject* raise_about(const char* code, const char* op, const char* name, const char* what,
                       const char* fix);
+// An int as 64 bits, a number as a double. False: an exception is set, in the name of an argument.
+bool integer_of(PyObject* value, std::int64_t& to, const char* op, const char* name);
+bool number_of(PyObject* value, double& to, const char* op, const char* name);
 // set_errors(classes): the class of each code, by its word.
 PyObject* set_errors(PyObject*, PyObject* classes);
 

@@ -13,8 +13,6 @@ _SIGNS = frozenset("_ +*/(),-")
 _WRITTEN, _STRUCTURE, _PARAMETER = 1, 2, 4  # traits of a call's values, as the extension has them
 _WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
           "min": min, "max": max, "__builtins__": {}}
-
-
 _codes = {}  # of sizes, by their texts
 
 
@@ -43,6 +41,9 @@ def kernel(source, *, name=None, runtime=None):
     does not parse, with the line and what was meant."""
     with_runtime = _default_runtime() if runtime is None else runtime
     text = os.fspath(source)
+    if not isinstance(text, str):
+        raise DtypeError("dtype_mismatch", f"a kernel's source is {type(text).__name__}",
+                         "pass a path or a text as str")
     if isinstance(source, os.PathLike) or text.endswith(".cu") and "\n" not in text:
         with_runtime.add(text)
         return Kernel(os.path.basename(text)[:-3], with_runtime)
@@ -139,6 +140,10 @@ class Kernel(_core.Launcher):
             point = dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:])
             got = self(*tensors, device=device, **point)
             got = got if isinstance(got, tuple) else (got,)
+            if len(got) != len(wanted) or got[0] is None:
+                count = 0 if got[0] is None else len(got)
+                raise ArgumentError("shape_mismatch", f"{self.name} makes {count} outputs, the reference "
+                                    f"gives {len(wanted)}", "have it return one for each that is left out")
             for output, expected in zip(got, wanted):
                 if not (close or _frameworks.same)(output, expected):
                     raise ArgumentError("results_differ", f"{spelling} differs from the reference",

@@ -8,6 +8,7 @@
 #include <diecast/ops/layout/arrange_scales.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace diecast::c {
 namespace {
@@ -55,6 +56,8 @@ struct BoundGemmNvfp4 : line::gemm_nvfp4 {
                              {"b", "b_scale", "b_amax"}, kName));
     DIECAST_TRY(const GemmPath path, read_word<GemmPath>(o.path, kName, "path"));
     v.options.path = word(path);
+    if (std::isnan(o.alpha))
+      return Error{ErrorCode::value_not_allowed, cat(kName, ": alpha is NaN"), "pass a number"};
     v.options.alpha = static_cast<float>(o.alpha);
     v.options.accumulate = o.accumulate != 0;
     if (t.bias == nullptr) return {};
