@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy
 from conftest import ROOT, run_python
@@ -131,6 +132,8 @@ def test_the_command_and_what_an_issue_needs():
     shown = subprocess.run([sys.executable, "-m", "diecast", "env"], capture_output=True, text=True,
                            check=True).stdout
     assert f"diecast {diecast.__version__}" in shown and "\nhost: " in shown and "numpy" in shown
+    if (Path(diecast.__file__).parent / "bin/diecast").exists():
+        assert all(word in shown for word in ("CUDA driver", "NVRTC", "host compiler"))
     listed = subprocess.run([sys.executable, "-m", "diecast", "list"], capture_output=True,
                             text=True, check=False)
     assert listed.returncode == 2 or "quantize_nvfp4" in listed.stdout

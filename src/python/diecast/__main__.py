@@ -12,6 +12,24 @@ def _version(package):
         return "none"
 
 
+def _command():
+    return os.path.join(os.path.dirname(__file__), "bin", "diecast")
+
+
+def _doctor():
+    """What `diecast doctor` finds, with the NVRTC that Python's packages bring: the driver's, NVRTC's
+    and the host compiler's versions and places."""
+    import subprocess
+
+    from . import _frameworks
+    if not os.path.exists(_command()):
+        return []
+    nvrtc = _frameworks.find_nvrtc()
+    found = subprocess.run([_command(), "doctor"], capture_output=True, text=True, check=False,
+                           env=os.environ | ({"DIECAST_NVRTC": nvrtc} if nvrtc else {}))
+    return found.stdout.splitlines()
+
+
 def environment():
     """Lines that describe this machine's diecast, driver, compilers and frameworks."""
     import platform
@@ -37,7 +55,7 @@ def environment():
     lines += [f"{package} {_version(package)}" for package in packages]
     lines += [f"{name}={value}" for name, value in sorted(os.environ.items())
               if name.startswith("DIECAST_")]
-    return lines
+    return lines + _doctor()
 
 
 def main():
@@ -45,7 +63,7 @@ def main():
     if sys.argv[1:] == ["env"]:
         print("\n".join(environment()))
         return 0
-    command = os.path.join(os.path.dirname(__file__), "bin", "diecast")
+    command = _command()
     if not os.path.exists(command):
         print("diecast: this package was built without the diecast command\n"
               "  fix: install libcli11-dev and build the package again", file=sys.stderr)
