@@ -104,7 +104,7 @@ class Mlp {
   }
   // x, out: [tokens, hidden], middle: [tokens, inner], all bf16. Two launches.
   void run(const Tensor& x, const Tensor& middle, const Tensor& out) const {
-    LinearOptions added;
+    LinearOptions added{.settled = true};
     added.residual = x;
     gate_up_.run(x, up_.packed, up_.scale(), middle, gated_, {}).value();
     to_out_.run(middle, down_.packed, down_.scale(), out, added, {}).value();
@@ -129,7 +129,8 @@ class Mlp {
   }
 
  private:
-  const LinearOptions gated_{.activation = Activation::silu_and_mul};
+  // Settled: weights were packed before, and no launch writes them.
+  const LinearOptions gated_{.activation = Activation::silu_and_mul, .settled = true};
   const Weight up_, down_;
   PreparedLinear gate_up_, to_out_;
 };
