@@ -12,7 +12,7 @@ use      <diecast/device/linear/packed_tile.h>           // FORMAT
 option   enum  GATED {none, halves, alternate, apart} = none  // how rows of gate and up lie
 let      APART = GATED == apart                          // codes and scales are gate's alone
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 4, 16} = 16                   // the most thread blocks a multiprocessor gets
+tune     int   waves   {1, 8, 64} = 64                   // the most thread blocks a multiprocessor gets
 size     batch                                           // weights
 size     rows  divisible (GATED == none ? 1 : 16)        // rows of a weight
 size     cols  divisible SCALE_BLOCK                     // columns of a weight
@@ -25,8 +25,8 @@ arg      status  inout  u32  [4]  optional               // counts for bf16, f16
 arg      batch
 arg      rows
 arg      cols
-launch   grid(min(batch * ceil_div(rows, 64) * ceil_div(cols, 256), sm_count * waves)) block(THREADS)
-exchange block                                           // rows are read, tiles are written
+launch   grid(min(ceil_div(batch * ceil_div(rows, 64) * 4 * ceil_div(cols, 512), THREADS / 32), sm_count * waves)) block(THREADS)
+exchange warp                                            // four lanes share the words of a row
 sample   batch {1}  rows {0, 1, 9, 70, 130}  cols {0, 16, 32, 64, 96, 320}
 */
 #include <diecast/device/memory/vector.h>
@@ -34,16 +34,11 @@ sample   batch {1}  rows {0, 1, 9, 70, 130}  cols {0, 16, 32, 64, 96, 320}
 
 using Tile = PackedTile<FORMAT>;
 
-// A thread block takes a strip of 64 rows and four tiles.
-constexpr int kTiles = 4, kCols = 64 * kTiles, kScales = kTiles * Tile::kBlocks;
-// One word of 8 bytes more keeps eight rows in different banks.
-constexpr int kPitch = kCols / 8 + 2;
+// A warp takes 16 rows of eight tiles, two at once. Lane 4 * g + s reads step s of rows g and g + 8 of a tile, and writes the words
+// of the tile's thread of its own number.
+constexpr int kTiles = 8, kAtOnce = 2, kBands = 4;           // of a warp; those that it reads together; warps of a tile
 constexpr u32 kOne = FORMAT == FORMAT_nvfp4 ? 0x38u : 127u;  // the scale byte of 1
-
-struct Strip {
-  u32 codes[64 * kPitch];
-  u8 scales[64 * kScales];
-};
+constexpr u32 kLanes = SCALE_BLOCK / 16;                     // that share a scale
 
 // The row of the weight that is packed as `row`.
 DIECAST_DEVICE i64 source_row(i64 row, i64 rows) {
@@ -56,134 +51,132 @@ DIECAST_DEVICE i64 source_row(i64 row, i64 rows) {
 struct Source {
   const u8 *codes, *scales, *up_codes, *up_scales;
   i64 rows, cols;
+};
 
-  // The row of a weight that is packed as `row`, of so many bytes.
-  DIECAST_DEVICE const u8* row_of(const u8* all, const u8* up, i64 weight, i64 row, i64 bytes) const {
-    row = source_row(row, rows);
-    if constexpr (!APART) return all + (weight * rows + row) * bytes;
-    const i64 half = rows / 2;
-    return (row < half ? all : up) + (weight * half + (row < half ? row : row - half)) * bytes;
-  }
-  DIECAST_DEVICE const u8* codes_of(i64 weight, i64 row) const { return row_of(codes, up_codes, weight, row, cols / 2); }
-  DIECAST_DEVICE const u8* scales_of(i64 weight, i64 row) const {
-    return row_of(scales, up_scales, weight, row, cols / SCALE_BLOCK);
+// A row of a weight, of steps of 16 columns. Beyond the weight codes are zeros and scales one.
+struct Row {
+  const u8 *codes = nullptr, *scales = nullptr;
+  u32 steps = 0;
+  i64 nth;  // in the weight
+
+  DIECAST_DEVICE Row(const Source& from, i64 weight, i64 row) : nth(source_row(row, from.rows)) {
+    if (row >= from.rows) return;
+    steps = static_cast<u32>(from.cols / 16);
+    const i64 half = from.rows / 2;
+    const bool up = APART && nth >= half;
+    const i64 at = APART ? weight * half + nth - (up ? half : 0) : weight * from.rows + nth;
+    codes = (up ? from.up_codes : from.codes) + at * (from.cols / 2);
+    scales = (up ? from.up_scales : from.scales) + at * (from.cols / SCALE_BLOCK);
   }
 };
 
-// What is beyond the weight is read as codes of zero and scales of one.
-DIECAST_DEVICE void read_strip(Strip& strip, const Source& from, i64 weight, i64 first_row, i64 first_col) {
-  DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < 64 * kCols / 16; i += THREADS) {
-    const int row = i / (kCols / 16), piece = i % (kCols / 16);
-    const i64 col = first_col + 16 * piece;
-    Vector<8> v = {};
-    if (first_row + row < from.rows && col < from.cols) v = load_streaming<8>(from.codes_of(weight, first_row + row) + col / 2);
-    strip.codes[row * kPitch + 2 * piece] = v.words[0];
-    strip.codes[row * kPitch + 2 * piece + 1] = v.words[1];
-  }
-  const i64 blocks = from.cols / SCALE_BLOCK, first_block = first_col / SCALE_BLOCK;
-  DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < 64 * kScales; i += THREADS) {
-    const int row = i / kScales, block = i % kScales;
-    const bool there = first_row + row < from.rows && first_block + block < blocks;
-    strip.scales[i] = there ? from.scales_of(weight, first_row + row)[first_block + block] : kOne;
-  }
-}
+// What a lane reads of a row: 16 codes, and their scale.
+struct Step {
+  Vector<8> codes = {};
+  u32 scale = kOne;
 
-// Two neighbouring codes as pair_codes() has them, for a block of this scale.
-DIECAST_DEVICE u32 spread(u32 byte, u32 scale) {
-  u32 pair = (byte & 0x07u) << 6 | (byte & 0x08u) << 12 | (byte & 0x70u) << 18 | (byte & 0x80u) << 24;
-  if constexpr (FORMAT == FORMAT_nvfp4) {
-    if ((scale & 127u) == 0)
-      pair = 0;
-    else if (scale & 128u)
-      pair ^= 0x80008000u;
+  DIECAST_DEVICE void load(const Row& row, u32 nth) {
+    if (nth >= row.steps) return;
+    codes = load_streaming<8>(row.codes + u64{nth} * 8);
+    scale = row.scales[nth / kLanes];
   }
-  return pair;
-}
-
-// The word of a thread for a step of a tile.
-DIECAST_DEVICE u32 code_word(const Strip& strip, int tile, u32 thread, int step) {
-  const int row = Tile::row_of(thread), at = 8 * tile + 2 * step, shift = 8 * (thread % 4);
-  const int block = (64 * tile + 16 * step) / SCALE_BLOCK;
-  u32 pairs[4];
-  DIECAST_UNROLL
-  for (int pair = 0; pair < 4; ++pair) {
-    const int of = row + 8 * (pair % 2);
-    pairs[pair] = spread(strip.codes[of * kPitch + at + pair / 2] >> shift & 255u, strip.scales[of * kScales + block]);
+  // Codes as they are under a positive scale.
+  DIECAST_DEVICE void settle_signs() {
+    if constexpr (FORMAT != FORMAT_nvfp4) return;
+    const u32 kept = (scale & 127u) == 0 ? 0u : ~0u, turned = (scale & 128u) == 0 ? 0u : 0x88888888u;
+    codes.words[0] = (codes.words[0] ^ turned) & kept;
+    codes.words[1] = (codes.words[1] ^ turned) & kept;
   }
-  return word_of_pairs(pairs[0], pairs[1], pairs[2], pairs[3]);
-}
-
-// Whether all codes of a block are zeros.
-DIECAST_DEVICE bool is_zero(const Strip& strip, int row, int block) {
-  u32 any = 0;
-  for (int i = 0; i < SCALE_BLOCK / 8; ++i) any |= strip.codes[row * kPitch + SCALE_BLOCK / 8 * block + i];
-  return (any & 0x77777777u) == 0;
-}
+};
 
 DIECAST_DEVICE void count(u32* status, i64 row) {
   atomicAdd(&status[0], 1u);
   atomicMin(&status[2], static_cast<u32>(row));
 }
 
-// The packed scale of a row's block. `row` is the strip's first row in the weight.
-DIECAST_DEVICE u32 scale_byte(const Strip& strip, int row, int block, u32* status, i64 source) {
-  u32 scale = strip.scales[row * kScales + block];
+// The packed scale of a step's block. All lanes ask, the first one of the block counts.
+DIECAST_DEVICE u32 scale_byte(const Step& step, u32* status, i64 row) {
+  const u32 scale = step.scale & (FORMAT == FORMAT_nvfp4 ? 127u : 255u);
   if constexpr (FORMAT == FORMAT_nvfp4) {
-    scale &= 127u;
-    if (scale == 127u && HAS_STATUS) count(status, source), count(status + 1, source);
-    if (scale == 0) scale = kOne;
-  } else if (scale < 111u || scale > 135u) {
-    if (scale != 255u && is_zero(strip, row, block)) return packed_scale<FORMAT>(kOne);
-    if (HAS_STATUS && (scale < 2u || scale > 135u)) count(status, source);
-    if (HAS_STATUS) count(status + 1, source);
+    if (scale == 127u && HAS_STATUS) count(status, row), count(status + 1, row);
+    return packed_scale<FORMAT>(scale == 0 ? kOne : scale);
+  }
+  u32 any = (step.codes.words[0] | step.codes.words[1]) & 0x77777777u;
+  any |= __shfl_xor_sync(~0u, any, 1);
+  if (scale >= 111u && scale <= 135u) return packed_scale<FORMAT>(scale);
+  if (scale != 255u && any == 0) return packed_scale<FORMAT>(kOne);
+  if (HAS_STATUS && threadIdx.x % kLanes == 0) {
+    if (scale < 2u || scale > 135u) count(status, row);
+    count(status + 1, row);
   }
   return packed_scale<FORMAT>(scale);
 }
 
-// A word of a tile's scales: two blocks of a row, the same two of the row 8 further.
-DIECAST_DEVICE u32 scale_word(const Strip& strip, int tile, int word, u32* status, i64 first_row, i64 rows) {
-  const int pair = word / Tile::kScaleWords;
-  u32 bytes = 0;
+// Of four words, one for each thread, those of four steps for the lane's own: word i of lane j goes to place j of lane i.
+DIECAST_DEVICE void turn(u32 (&words)[4]) {
   DIECAST_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const int row = pair / 8 * 16 + pair % 8 + i / 2 * 8;
-    const int block = Tile::kBlocks * tile + word % Tile::kScaleWords * 2 + i % 2;
-    bytes |= scale_byte(strip, row, block, status, source_row(first_row + row, rows)) << (8 * i);
+  for (int distance = 1; distance < 4; distance *= 2) {
+    const bool second = (threadIdx.x & distance) != 0;
+    DIECAST_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      if (i & distance) continue;
+      const u32 got = __shfl_xor_sync(~0u, second ? words[i] : words[i + distance], distance);
+      words[i] = second ? got : words[i];
+      words[i + distance] = second ? words[i + distance] : got;
+    }
   }
-  return bytes;
 }
 
-DIECAST_DEVICE void write_strip(const Strip& strip, u8* to, i64 tiles, u32* status, i64 first_row, i64 rows) {
-  DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < 128 * tiles; i += THREADS) {
-    const int tile = i / 128, thread = i % 128;
-    Vector<16> v;
-    DIECAST_UNROLL
-    for (int step = 0; step < 4; ++step) v.words[step] = code_word(strip, tile, thread, step);
-    store_streaming<16>(to + tile * TILE_BYTES + Tile::code_place(thread, 0), v);
-  }
-  constexpr int kWords = 32 * Tile::kScaleWords;  // of a tile
-  DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < kWords * tiles; i += THREADS) {
-    const int tile = i / kWords, word = i % kWords;
-    u8* at = to + tile * TILE_BYTES + Tile::kCodeBytes + 4 * word;
-    store_streaming<4>(at, {{scale_word(strip, tile, word, status, first_row, rows)}});
-  }
+// The words of codes of a step of rows g and g + 8, for each thread, then those of the lane's thread for each step.
+DIECAST_DEVICE Vector<16> code_words(const Step& low, const Step& high) {
+  u32 words[4];
+  const u32 first = __byte_perm(low.codes.words[0], high.codes.words[0], 0x5140),
+            second = __byte_perm(low.codes.words[1], high.codes.words[1], 0x5140),
+            third = __byte_perm(low.codes.words[0], high.codes.words[0], 0x7362),
+            fourth = __byte_perm(low.codes.words[1], high.codes.words[1], 0x7362);
+  words[0] = word_of_pairs(__byte_perm(first, second, 0x5410));
+  words[1] = word_of_pairs(__byte_perm(first, second, 0x7632));
+  words[2] = word_of_pairs(__byte_perm(third, fourth, 0x5410));
+  words[3] = word_of_pairs(__byte_perm(third, fourth, 0x7632));
+  turn(words);
+  return {{words[0], words[1], words[2], words[3]}};
+}
+
+// Writes what the lane has of a tile.
+DIECAST_DEVICE void write(u8* tile, u32 band, Step& low, Step& high, u32* status, const Row& low_row, const Row& high_row) {
+  const u32 lane = threadIdx.x % 32;
+  const u32 scales = scale_byte(low, status, low_row.nth) | scale_byte(high, status, high_row.nth) << 16;
+  const u32 word = scales | __shfl_xor_sync(~0u, scales, kLanes) << 8;
+  low.settle_signs(), high.settle_signs();
+  store_streaming<16>(tile + Tile::code_place(32 * band + lane, 0), code_words(low, high));
+  const u32 pair = 8 * band + lane / 4, nth = lane % 4 / (2 * kLanes);
+  if (lane % (2 * kLanes) == 0) store_streaming<4>(tile + Tile::kCodeBytes + 4 * (pair * Tile::kScaleWords + nth), {{word}});
 }
 
 DIECAST_KERNEL {
-  __shared__ Strip strip;
   const Source source = {codes, scales, up_codes, up_scales, rows, cols};
-  const i64 bands = ceil_div(rows, 64), tiles = ceil_div(cols, 64);
+  const i64 bands = kBands * ceil_div(rows, 64);
+  const auto tiles = static_cast<u32>(ceil_div(cols, 64));
+  const u32 warp = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
   DIECAST_NO_UNROLL
-  for (RowWalk at(ceil_div(cols, kCols), batch * bands, blockIdx.x, gridDim.x); at.row < batch * bands; at.next()) {
-    const i64 weight = at.row / bands, first_row = (at.row - weight * bands) * 64, first_tile = at.piece * kTiles;
-    read_strip(strip, source, weight, first_row, 64 * first_tile);
-    __syncthreads();
-    write_strip(strip, packed + (at.row * tiles + first_tile) * TILE_BYTES, min(i64{kTiles}, tiles - first_tile), status,
-                first_row, rows);
-    __syncthreads();
+  for (RowWalk at(ceil_div(tiles, u32{kTiles}), batch * bands, warp, gridDim.x * (THREADS / 32)); at.row < batch * bands; at.next()) {
+    const u32 row = static_cast<u32>(at.row), weight = row / static_cast<u32>(bands), band = row % kBands;
+    const i64 first = i64{row - weight * static_cast<u32>(bands)} * 16 + lane / 4;
+    const Row low(source, weight, first), high(source, weight, first + 8);
+    u8* const to = packed + u64{row / kBands} * tiles * TILE_BYTES;
+    const u32 begin = static_cast<u32>(at.piece) * kTiles, end = min(begin + kTiles, tiles);
+    DIECAST_NO_UNROLL
+    for (u32 tile = begin; tile < end; tile += kAtOnce) {
+      Step steps[kAtOnce][2];
+      DIECAST_UNROLL
+      for (int i = 0; i < kAtOnce; ++i) {
+        const u32 step = (tile + i) * 4 + lane % 4;
+        steps[i][0].load(low, step), steps[i][1].load(high, step);
+      }
+      DIECAST_UNROLL
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (tile + i < tiles) write(to + u64{tile + i} * TILE_BYTES, band, steps[i][0], steps[i][1], status, low, high);
+      }
+    }
   }
 }

@@ -65,14 +65,21 @@ DIECAST_DEVICE u32 pair_codes(u32 word) {
   if constexpr (Pair == 2) return word << 4 & kCodeBits;
   return (word ^ word << 8) & kCodeBits;
 }
-// The word whose pairs these are, each as pair_codes() gives it.
-DIECAST_DEVICE u32 word_of_pairs(u32 pair0, u32 pair1, u32 pair2, u32 pair3) {
-  const u32 word = rotate_right(pair0, 26) | rotate_right(pair1, 30) | pair2 >> 4;
-  // Pair 3 is what the other bits leave: word ^ word << 8 must have it.
-  u32 chain = pair3 & 0x80808080u;
-  chain ^= chain << 8;
-  chain ^= chain << 16;
-  return word | chain | ((pair3 ^ word << 8) & 0x00400040u) | ((pair3 ^ word) >> 8 & 0x00010001u);
+// The word of four pairs, pair 0 the lowest byte, each as a checkpoint has it: the first code in the low bits. Bits that pairs 0 to 2
+// have are moved, those of the same rotation together. Pair 3 is what the other bits leave: word ^ word << 8 must have it.
+DIECAST_DEVICE u32 word_of_pairs(u32 pairs) {
+  u32 word = pairs & 0x80000700u;
+  word |= rotate_right(pairs, 2) & 0x001C0020u;
+  word |= rotate_right(pairs, 6) & 0x00C00000u;
+  word |= rotate_right(pairs, 8) & 0x70000800u;
+  word |= rotate_right(pairs, 12) & 0x00008000u;
+  word |= rotate_right(pairs, 14) & 0x0021001Eu;
+  word |= rotate_right(pairs, 18) & 0x000000C0u;
+  word |= rotate_right(pairs, 20) & 0x07007000u;
+  word |= rotate_right(pairs, 26) & 0x00020001u;
+  word |= rotate_right(pairs, 28) & 0x08000000u;
+  word ^= (word >> 8 & 0x00010001u) ^ (word << 8 & 0x80C08000u);
+  return word ^ (word << 16 & 0x80800000u);
 }
 // The same pair as f16: code * 2^-14.
 DIECAST_DEVICE u32 f16_pair_codes(u32 pair) { return (pair | pair << 3) & 0x8E008E00u; }
