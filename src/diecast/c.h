@@ -86,6 +86,12 @@ DIECAST_C_API int32_t diecast_resolve(diecast_handle runtime, const char* spelli
  * there are. */
 DIECAST_C_API int32_t diecast_warm(diecast_handle runtime, const char* manifest,
                                    const char* targets, diecast_warm_counts* counts);
+/* Writes a bundle (.dcb) of what a manifest names for the targets. A runtime takes it as its cache:
+ * "bundle:PATH", or pinned "bundle:PATH#sha256=DIGEST". digest, which may be null, gets that of the
+ * file. Errors: the first of a line; io_error. */
+DIECAST_C_API int32_t diecast_bundle_create(diecast_handle runtime, const char* manifest,
+                                            const char* targets, const char* path,
+                                            diecast_text* digest);
 /* From now on a compile or a load is an error (late = 0) or an event (late = 1). */
 DIECAST_C_API int32_t diecast_freeze(diecast_handle runtime, int32_t late);
 /* Waits until everything compiled is in the cache. */

@@ -209,6 +209,21 @@ TEST_F(CKernels, ShowTheirCodeForGpusAlone) {
   EXPECT_EQ(diecast_sass(host_, "amax", &text), diecast_invalid_argument);
 }
 
+TEST_F(CKernels, ArePutIntoABundle) {
+  const testing::TemporaryDirectory folder;
+  const std::string file = folder / "kernels.dcb";
+  const char* const manifest = "op amax in=f32 @ host";
+  EXPECT_EQ(diecast_bundle_create(runtime_, manifest, nullptr, file.c_str(), nullptr), diecast_ok)
+      << last_error();
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_EQ(diecast_bundle_create(runtime_, nullptr, nullptr, file.c_str(), nullptr),
+            diecast_invalid_argument);
+  EXPECT_EQ(diecast_bundle_create(runtime_, manifest, nullptr, nullptr, nullptr),
+            diecast_invalid_argument);
+  EXPECT_EQ(diecast_bundle_create(runtime_, manifest, "host,nothing", file.c_str(), nullptr),
+            diecast_unknown_target);
+}
+
 TEST_F(CKernels, VerifyAFolderOrSayWhyNot) {
   const testing::TemporaryDirectory folder;
   diecast_text text{};

@@ -1,5 +1,6 @@
 """Runtimes and prepared ops: freezing, events, threads, warming."""
 
+import hashlib
 import os
 import sys
 import threading
@@ -105,6 +106,22 @@ def test_prepared_ops_take_what_they_were_prepared_for(matrix):
         op(x, layout="linear", **HOST)
     with pytest.raises(diecast.ArgumentError, match="did you mean"):
         diecast.prepare("quantise_nvfp4", x, **HOST)
+
+
+def test_a_bundle_serves_what_a_manifest_names(tmp_path, matrix):
+    file, x = tmp_path / "kernels.dcb", matrix(4, 64)
+    with diecast.Runtime(cache="off") as runtime:
+        digest = runtime.create_bundle(file, "op amax in=f32 @ host\n")
+        with pytest.raises(diecast.Error):
+            runtime.create_bundle(tmp_path / "none.dcb", "op amax in=f33 @ host\n")
+        assert not (tmp_path / "none.dcb").exists()
+    assert digest == hashlib.sha256(file.read_bytes()).hexdigest()
+    cache = f"bundle:{file}#sha256={digest}"
+    with diecast.Runtime(cache=cache, cache_policy="require-hit") as runtime:
+        assert diecast.amax(x, runtime=runtime, **HOST) == abs(x).max()
+        assert runtime.counters()["disk_hits"] > 0 and runtime.counters()["compiled"] == 0
+        with pytest.raises(diecast.WouldCompile):
+            diecast.quantize_nvfp4(x, runtime=runtime, **HOST)
 
 
 def test_folders_are_quantized(tmp_path):

@@ -5,7 +5,7 @@
 #include <diecast/compile/disassembler.h>
 #include <diecast/ops/expand_ops.h>
 #include <diecast/runtime/manifest.h>
-#include <diecast/runtime/warm.h>
+#include <diecast/runtime/write_bundle.h>
 
 #include <algorithm>
 
@@ -190,6 +190,21 @@ std::int32_t diecast_warm(diecast_handle runtime, const char* manifest, const ch
     const Result<void> first = count(warm(with, wanted), told);
     DIECAST_CHECK(write_structure(counts, &told, sizeof told, "counts"));
     return first;
+  });
+}
+
+std::int32_t diecast_bundle_create(diecast_handle runtime, const char* manifest,
+                                   const char* targets, const char* path, diecast_text* digest) {
+  return with_runtime(runtime, "diecast_bundle_create", [&](Runtime& with) -> Result<void> {
+    DIECAST_CHECK(check_given(manifest, "diecast_bundle_create", "manifest"));
+    DIECAST_CHECK(check_given(path, "diecast_bundle_create", "path"));
+    DIECAST_TRY(const auto wanted_targets, targets_of(targets));
+    DIECAST_TRY(const auto wanted,
+                expand_manifest(with, manifest, "manifest", wanted_targets, expand_op));
+    DIECAST_TRY(auto entries, bundle_entries(with, warm(with, wanted)));
+    DIECAST_TRY(const auto written, write_bundle(path, std::move(entries)));
+    return digest == nullptr ? Result<void>()
+                             : write_text(digest, hex(written.digest), "diecast_bundle_create");
   });
 }
 

@@ -4,7 +4,7 @@
 #include <diecast/base/text.h>
 #include <diecast/cache/bundle.h>
 #include <diecast/cache/cache_directory.h>
-#include <diecast/runtime/warm.h>
+#include <diecast/runtime/write_bundle.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/compile_limits.h>
 #include <diecast/tool/console.h>
@@ -30,12 +30,6 @@ struct BundleArguments {
   bool json = false;
 };
 
-struct Packed {
-  Digest key;
-  std::string compiler;
-  Bytes entry;
-};
-
 std::string absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
@@ -49,15 +43,10 @@ Json as_json(const std::string& path, std::size_t entries, std::uint64_t bytes,
 }
 
 // `damaged`: entries that are not in it, `left_out`: roots that could not be read; create has none.
-Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
+Result<int> write(const BundleArguments& options, std::vector<BundleEntry> entries,
                   const Json& damaged = Json::array(), const Json& left_out = {}) {
-  // Of one key and compiler the first stays: roots come in the order of lookup.
-  std::ranges::stable_sort(entries, [](const Packed& a, const Packed& b) {
-    return a.key != b.key ? a.key < b.key : is_older_identity(a.compiler, b.compiler);
-  });
-  DIECAST_TRY(BundleWriter writer, BundleWriter::create(options.file));
-  for (const Packed& packed : entries) DIECAST_CHECK(writer.add(packed.entry));
-  DIECAST_TRY(const auto written, writer.commit());
+  // Roots come in the order of lookup.
+  DIECAST_TRY(const auto written, write_bundle(options.file, std::move(entries)));
   if (options.json) {
     Json out = as_json(options.file, written.entries, written.bytes, written.digest);
     out["damaged"] = damaged;
@@ -87,14 +76,7 @@ Result<int> create(const BundleArguments& options) {
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
   DIECAST_CHECK(AtomicFile::create(system_files(), options.file));  // before the work, not after it
   const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "bundle", options.json);
-  std::vector<Packed> entries;
-  for (const WarmOutcome& outcome : outcomes) {
-    if (outcome.error) return *outcome.error;
-    const Artifact& artifact = *outcome.resolved->artifact;
-    DIECAST_TRY(const ArtifactKey key, runtime->key(*outcome.specialization));
-    DIECAST_TRY(Bytes entry, encode_entry(key, artifact));
-    entries.push_back({key.digest, artifact.compiler, std::move(entry)});
-  }
+  DIECAST_TRY(auto entries, bundle_entries(*runtime, outcomes));
   return write(options, std::move(entries));
 }
 
@@ -104,7 +86,7 @@ Result<int> export_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime_to_look());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
-  std::vector<Packed> entries;
+  std::vector<BundleEntry> entries;
   Json damaged = Json::array();
   const auto take = [&](const FoundEntry& entry) {
     const Artifact& artifact = entry.decoded.artifact;

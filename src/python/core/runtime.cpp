@@ -127,6 +127,15 @@ PyObject* warm(PyObject*, PyObject* arguments) {
                        "found", counts.found, "failed", counts.failed);
 }
 
+PyObject* bundle_create(PyObject*, PyObject* arguments) {
+  unsigned long long runtime = 0;
+  const char *manifest = nullptr, *targets = nullptr, *path = nullptr;
+  if (!PyArg_ParseTuple(arguments, "Kszs", &runtime, &manifest, &targets, &path)) return nullptr;
+  return text_by([&](diecast_text* text) {
+    return diecast_bundle_create(runtime, manifest, targets, path, text);
+  });
+}
+
 // A line as an item of a list; a failure is Python's and told by the caller.
 void on_line(void* user, const char* line) {
   const PyGILState_STATE state = PyGILState_Ensure();
@@ -267,6 +276,7 @@ PyMethodDef methods[] = {
     {"sass", told_of<diecast_sass>, METH_VARARGS, nullptr},
     {"resolve", resolve, METH_VARARGS, nullptr},
     {"warm", warm, METH_VARARGS, nullptr},
+    {"bundle_create", bundle_create, METH_VARARGS, nullptr},
     {"tune", tune, METH_VARARGS, nullptr},
     {"tuning_add", tuning_add, METH_VARARGS, nullptr},
     {"freeze", freeze, METH_VARARGS, nullptr},

@@ -94,6 +94,13 @@ class Runtime:
         Returns how many were wanted, compiled and found. Raises the first error of a line."""
         return _core.warm(self.handle, manifest, targets)
 
+    def create_bundle(self, path, manifest, targets=None):
+        """Writes a bundle of what a manifest's text names for targets, which Runtime(cache="bundle:PATH")
+        takes. Needs no GPU. Returns its SHA-256, for "bundle:PATH#sha256=...".
+
+        Raises the first error of a line; then nothing is written."""
+        return _core.bundle_create(self.handle, manifest, targets, os.fsdecode(path))
+
     def tune(self, spelling, sizes, device=None):
         """Times every configuration of "NAME A=1" at each of `sizes`, dicts as {"rows": 16}.
 
