@@ -39,6 +39,11 @@ TEST(Engines, TheFrontPageCountsTheirVerdicts) {
   vllm = verdicts("nvfp4-w4a16", "modelopt", "vLLM");
   EXPECT_EQ(vllm["loads"], 1);
   says("W4A16 as ModelOpt writes it | " + number(vllm["runs"]) + " run, MiniMax-M2 loads");
+  vllm = verdicts("nvfp4-w4a16", "compressed-tensors", "vLLM");
+  EXPECT_EQ(vllm.size(), 1u) << "all run";
+  says("W4A16 as compressed-tensors writes it | " + number(vllm["runs"]) + " run");
+  for (const std::string format : {"nvfp4+mxfp8", "nvfp4+fp8"})
+    EXPECT_EQ(verdicts(format, "modelopt", "vLLM"), (std::map<std::string, int>{{"runs", 2}}));
   auto other = verdicts("nvfp4", "compressed-tensors", "transformers");
   says("| " + number(other["runs"]) + " run, " + number(other["near"]) + " come near, " +
        number(other["rejected"]) + " are rejected; " + number(other["differs"]) + " mixtures");
