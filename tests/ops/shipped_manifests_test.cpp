@@ -2,6 +2,7 @@
 // models' rows.
 #include <diecast/base/text.h>
 #include <diecast/ops/expand_ops.h>
+#include <diecast/ops/linear/linear.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,6 +89,46 @@ TEST(ShippedManifests, HaveTheRowLengthsOfTheirTables) {
     EXPECT_EQ(found, expected) << file.path();
   }
   EXPECT_EQ(tables, 10);
+}
+
+// How many parts a sum of these weights has, over 1, 2, 4 and 8 GPUs that share their rows or
+// columns.
+std::set<int> splits_of(std::int64_t rows, std::int64_t cols, bool share_rows) {
+  std::set<int> out;
+  for (const int gpus : {1, 2, 4, 8})
+    out.insert(share_rows ? linear_split(rows / gpus, cols) : linear_split(rows, cols / gpus));
+  return out;
+}
+
+TEST(ShippedManifests, HaveTheProductsOfDenseModels) {
+  for (const char* model : {"llama3-8b", "llama3-70b", "llama3-405b", "qwen3-8b", "qwen3-32b"}) {
+    const std::string text =
+        testing::text_of(cat(DIECAST_SOURCE_DIR "/cache/manifests/", model, ".txt"));
+    std::set<int> one, parts, gated;  // splits that are needed
+    std::set<std::string> lines;
+    for (const std::string_view line : split(text, '\n')) {
+      if (line.starts_with("op linear")) lines.emplace(line);
+      const auto cells = words(line);
+      if (cells.size() < 4 || !parse_integer(cells.back())) continue;
+      const std::int64_t cols = *parse_integer(cells.back()),
+                         rows = *parse_integer(cells[cells.size() - 2]);
+      const bool shares_columns = cells[1] == "o" || cells[1] == "down";
+      const std::set<int> splits = splits_of(rows, cols, !shares_columns);
+      std::set<int>& to = cells[1] == "gate," ? gated : one;
+      to.insert(splits.begin(), splits.end());
+      if (cells[1] == "q,") parts = splits;
+    }
+    const auto line = [](std::string_view activation, const std::set<int>& splits,
+                         std::string_view factors) {
+      std::string list;
+      for (const int each : splits) list += cat(list.empty() ? "" : ",", each);
+      return cat("op linear in=bf16 out=bf16 format=nvfp4 activation=", activation, " split=", list,
+                 " factors=", factors, " @ sm_90a sm_100a sm_103a sm_120a");
+    };
+    EXPECT_EQ(lines, (std::set<std::string>{line("none", one, "one"), line("none", parts, "parts"),
+                                            line("silu_and_mul", gated, "one,parts")}))
+        << model;
+  }
 }
 
 }  // namespace
