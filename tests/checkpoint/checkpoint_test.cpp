@@ -69,6 +69,9 @@ TEST_F(CheckpointFiles, AFolderOfSomethingElseIsNamed) {
   const std::pair<std::string, std::string> cases[] = {
       {"pytorch_model.bin", "has \"pytorch_model.bin\" and no .safetensors file"},
       {"consolidated.00.pth", "has \"consolidated.00.pth\" and no .safetensors file"},
+      {"consolidated.safetensors", "has only \"consolidated.safetensors\", Mistral's own format"},
+      {"consolidated.safetensors.index.json",
+       "has only \"consolidated.safetensors.index.json\", Mistral's own format"},
       {"adapter_config.json", "has an adapter (LoRA), not a model"},
       {"model_index.json", "has a pipeline of several models"}};
   for (const auto& [name, what] : cases) {

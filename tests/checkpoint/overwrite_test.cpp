@@ -92,6 +92,22 @@ TEST_F(Overwrite, ALinkInAFilesPlaceIsRefused) {
   }
 }
 
+TEST_F(Overwrite, ALinkInAFoldersPlaceIsFollowedOrRefused) {
+  std::filesystem::create_directory(model_);
+  write_text(model_ + "/model.safetensors", encode(sample()));
+  std::filesystem::create_directory_symlink(folder_ / "there", small_);
+  const auto refused = quantize_with_scalars(model_, small_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "diecast: file_exists: the output \"" + small_ +
+                "\" is a symbolic link that leads nowhere\n  fix: make the folder that it leads "
+                "to, or remove the link");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "there"));
+  std::filesystem::create_directory(folder_ / "there");
+  ASSERT_TRUE(quantize_with_scalars(model_, small_));
+  EXPECT_EQ(tree(folder_ / "there"), std::vector<std::string>{"model.safetensors"});
+}
+
 TEST_F(Overwrite, AFileToo) {
   write_text(in_, encode(sample()));
   ASSERT_TRUE(quantize(in_, out_));

@@ -50,6 +50,11 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
   struct stat old = {};
   const int found = files_->status_at(AT_FDCWD, folder.c_str(), &old, 0);
   if (found < 0 && found != -ENOENT) return file_error("write", folder, found);
+  if (found < 0 && files_->status_at(AT_FDCWD, folder.c_str(), &old, AT_SYMLINK_NOFOLLOW) >= 0) {
+    return Error{ErrorCode::file_exists,
+                 cat("the output ", quote(folder, 1000), " is a symbolic link that leads nowhere"),
+                 "make the folder that it leads to, or remove the link"};
+  }
   struct stat input = {};
   if (found >= 0 && files_->status_at(AT_FDCWD, input_->folder().c_str(), &input, 0) >= 0 &&
       input.st_dev == old.st_dev && input.st_ino == old.st_ino) {

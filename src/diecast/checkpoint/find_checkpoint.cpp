@@ -89,6 +89,14 @@ Error no_checkpoint(const std::string& folder, const std::vector<std::string>& n
           "give the path of a .safetensors file or of the index of several"};
 }
 
+Error consolidated(const std::string& folder, const std::string& name) {
+  return {ErrorCode::not_supported,
+          cat("the folder ", quote(folder, 1000), " has only ", quote(name),
+              ", Mistral's own format: engines read it as a whole, with its params.json"),
+          "give the model in the form of transformers, or the path of one .safetensors file to "
+          "convert that alone"};
+}
+
 Error several(const std::string& folder, const std::vector<std::string>& found) {
   return {ErrorCode::invalid_argument,
           cat("the folder ", quote(folder, 1000), " has ", found.size(), " checkpoints, such as ",
@@ -139,6 +147,10 @@ Result<CheckpointPlace> find_checkpoint(const std::string& path, FileSystem& fil
   if (has("adapter_config.json")) return no_checkpoint(folder, names);
   for (const std::string_view end : {kIndexEnd, std::string_view(".safetensors")}) {
     const std::vector<std::string> found = ending(names, end);
+    if (!found.empty() && std::ranges::all_of(found, [](const std::string& name) {
+          return name.starts_with("consolidated");
+        }))
+      return consolidated(folder, found[0]);
     if (found.size() == 1) return CheckpointPlace{folder, found[0]};
     if (found.size() > 1) return several(folder, found);
   }
