@@ -27,8 +27,13 @@ class CompressedTensors : public Convert {
   }
   static std::map<std::string, TestTensor> tensors_of_folder(const std::string& folder) {
     std::map<std::string, TestTensor> out;
+    for (auto& [name, file] : read_weights(folder)) out.merge(file.tensors);
+    return out;
+  }
+  static Shards read_weights(const std::string& folder) {
+    Shards out;
     for (const std::string& name : tree(folder))
-      if (name.ends_with(".safetensors")) out.merge(decode(text_of(folder + "/" + name)).tensors);
+      if (name.ends_with(".safetensors")) out[name] = decode(text_of(folder + "/" + name));
     return out;
   }
   static QuantizeOptions packed() {
@@ -147,6 +152,37 @@ TEST_F(CompressedTensors, AndModelOptsBecomeEachOther) {
   EXPECT_EQ(refused.error().code, ErrorCode::nonfinite_values) << refused.error().message();
 }
 
+// A folder that diecast wrote, with its metadata and configs.
+TEST_F(CompressedTensors, AndModelOptsOfOursBecomeEachOther) {
+  QuantizeOptions plain;
+  plain.input_scale = 0.25f;
+  for (const auto& [from, to] : {std::pair(plain, packed()), std::pair(packed(), plain)}) {
+    std::filesystem::remove_all(home_);
+    const auto before = written(from);
+    const std::string other = folder_ / "other";
+    std::filesystem::remove_all(other);
+    QuantizeOptions names;
+    names.config = to.config.value_or(EngineConfig::modelopt);
+    const auto report = quantize_with_scalars(small_, other, names);
+    ASSERT_TRUE(report) << report.error().message();
+    ASSERT_TRUE(dequantize_with_scalars(other, home_));
+    EXPECT_EQ(tree(home_), tree(model_));
+    const auto there = tensors_of_folder(other), want = written(to);
+    EXPECT_EQ(tree(other), tree(small_));
+    EXPECT_EQ(text_of(other + "/config.json"), text_of(small_ + "/config.json"));
+    for (const auto& [name, tensor] : want) {
+      if (name.ends_with("weight_scale_2")) continue;  // two reciprocals, each rounded
+      EXPECT_EQ(there.at(name), tensor) << name;
+    }
+    for (const auto& [name, file] : read_weights(other))
+      EXPECT_EQ(file.metadata, read_weights(small_).at(name).metadata);
+    EXPECT_EQ(
+        quantize_with_scalars(small_, other, to.config ? packed() : QuantizeOptions()).error().code,
+        ErrorCode::invalid_argument)
+        << "in its own form it is quantized already";
+  }
+}
+
 // A weight that is left out becomes the numbers that it stands for.
 TEST_F(CompressedTensors, ThatAreLeftOutBecomeBf16) {
   write_text(in_, encode({written(packed()), {{"format", "pt"}}}));
@@ -157,6 +193,13 @@ TEST_F(CompressedTensors, ThatAreLeftOutBecomeBf16) {
   ASSERT_TRUE(dequantize_with_scalars(in_, back_, DType::bf16));
   const std::string down = "model.layers.0.mlp.down_proj.weight";
   EXPECT_EQ(decode(text_of(out_)).tensors.at(down), decode(text_of(back_)).tensors.at(down));
+  // Of ours the metadata then no longer call it quantized.
+  std::filesystem::remove_all(home_);
+  ASSERT_TRUE(quantize_with_scalars(small_, home_, to));
+  const std::string back = folder_ / "numbers";
+  const auto numbers = dequantize_with_scalars(home_, back);
+  ASSERT_TRUE(numbers) << numbers.error().message();
+  EXPECT_EQ(tensors_of_folder(back).at(down).dtype, "BF16");
 }
 
 TEST_F(CompressedTensors, HaveNoFormForSeveralGlobalScales) {

@@ -116,9 +116,12 @@ TEST_F(InputScalesFile, GivesEachWeightItsOwnAndFamiliesTheLargest) {
       {"l.0.mlp.experts.1.gate_proj", 4.0f}, {"l.0.mlp.experts.1.up_proj", 4.0f}};
   for (const auto& [module, scale] : want)
     EXPECT_EQ(planned(plan, module + ".weight").input_scale, scale) << module;
-  EXPECT_EQ(plan.notes, std::vector<std::string>{
-                            "the input_scale of 4 weights was given, for themselves or what "
-                            "engines fuse them with; that of 2 is 8"});
+  EXPECT_EQ(plan.notes,
+            (std::vector<std::string>{
+                "the input_scale of 4 weights was given, for themselves or what engines fuse them "
+                "with; that of 2 is 8",
+                "1 of 4 input scales are of no weight that is quantized to NVFP4, "
+                "\"l.0.elsewhere\" for one"}));
   options.input_scales = {{"elsewhere", 1.0f}};
   EXPECT_EQ(plan_quantize(header, options).error().code, ErrorCode::invalid_argument);
   options.input_scales = {{"l.0.mlp.up_proj", 1.0f}};

@@ -4,6 +4,8 @@
 #include <checkpoint/plan_fixture.h>
 #include <diecast/base/text.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace diecast::testing {
@@ -79,13 +81,24 @@ TEST_F(PackedSource, Mxfp4BeyondTheRangeOfScalesIsRoundedAndCounted) {
     for (std::size_t i = 0; i < want.size(); ++i)
       EXPECT_LE(std::abs(want[i] - got[i]), std::ldexp(1.0f, -21)) << name << " " << i;
   }
+}
+
+TEST_F(PackedSource, AnMxfp4ScaleThatIsNoNumberIsRefusedOrCounted) {
   TestFile bad = mxfp4(0, 1, false);
   bad.tensors.at(kMlp + "up_proj.weight_scale").bytes[3] = '\xFF';
   const Plan plan = plan_quantize(header(bad), options_).value();
-  std::filesystem::remove(out_);
   const auto refused = convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::nonfinite_values);
+  EXPECT_FALSE(std::filesystem::exists(out_));
+  options_.allow_nonfinite = true;
+  const TestFile out = converted(bad, plan_quantize(header(bad), options_).value());
+  ASSERT_EQ(report_.nonfinite.size(), 1u);
+  EXPECT_EQ(report_.nonfinite[0].name, kMlp + "up_proj.weight");
+  EXPECT_EQ(report_.nonfinite[0].nan, 32u);
+  const std::string& scales = out.tensors.at(kMlp + "up_proj.weight_scale").bytes;
+  EXPECT_EQ(std::ranges::count(scales, '\x7F'), 2);
+  EXPECT_EQ(scales.substr(6, 2), "\x7F\x7F");
 }
 
 TEST_F(PackedSource, Int4IsQuantizedAsTheNumbersThatItStandsFor) {
@@ -137,16 +150,87 @@ TEST_F(PackedSource, IntegersOfOtherBitsAreRefused) {
     options_.model = model(weights);
     const std::string error =
         cat("diecast: not_supported: \"", down,
-            ".weight\" is packed, and the group \"group_0\" of the model's config has integers ",
-            what, "\n  fix: give a model whose integers have 4 bits and are symmetric");
+            ".weight\" is packed, and the group \"group_0\" of the model's config has ", what,
+            "\n  fix: give a model whose integers have 4 bits and are symmetric");
     EXPECT_EQ(plan_quantize(header(file), options_).error().message(), error);
     EXPECT_EQ(plan_dequantize(header(file), DType::f32, options_.model).error().message(), error);
   };
-  expect_refused(R"("num_bits": 8, "symmetric": true)", "of 8 bits");
-  expect_refused(R"("num_bits": "4")", "of \"4\" bits");
-  expect_refused(R"("num_bits": 4, "symmetric": false)", "that are not symmetric");
+  expect_refused(R"("num_bits": 8, "symmetric": true)", "integers of 8 bits");
+  expect_refused(R"("num_bits": "4")", "integers of a number of bits that is no number");
+  expect_refused(R"("num_bits": 4, "symmetric": false)", "integers that are not symmetric");
+  for (const char* size : {"0", "-2", "0.5", "1e300", "\"32\"", "[32]", "{}", "true"})
+    expect_refused(cat(R"("group_size": )", size), "a group_size that is no positive number");
   options_.model = model(R"("num_bits": 4, "symmetric": true)");
   EXPECT_TRUE(plan_dequantize(header(file), DType::f32, options_.model).ok());
+}
+
+// A row of 128 with four scales.
+TEST_F(PackedSource, IntegersInGroupsOfAnotherSizeThanTheConfigSaysAreRefused) {
+  const std::string down = kMlp + "down_proj";
+  const auto header = header_of({{down + ".weight_packed", StoredDType::i32, {kRows, 16}},
+                                 {down + ".weight_scale", StoredDType::bf16, {kRows, 4}}});
+  const auto error_of = [&](const std::string& groups) -> std::string {
+    options_.model =
+        parse_model_config(cat(R"({"quantization_config": {"quant_method": "compressed-tensors", )",
+                               R"("format": "pack-quantized", "config_groups": {)", groups, "}}}"));
+    const auto plan = plan_quantize(header, options_);
+    const auto back = plan_dequantize(header, DType::f32, options_.model);
+    EXPECT_EQ(plan.ok(), back.ok());
+    return plan ? "" : plan.error().message();
+  };
+  const std::string of_32 = R"("a": {"weights": {"type": "int", "group_size": 32}})",
+                    of_64 = R"("b": {"weights": {"type": "int", "group_size": 64}})",
+                    open = R"("c": {"weights": {"type": "int"}})",
+                    rows = R"("d": {"weights": {"type": "int", "strategy": "channel"}})",
+                    whole = R"("e": {"weights": {"type": "int", "group_size": -1}})";
+  const auto refused = [&](std::string_view said) {
+    return cat("diecast: file_corrupt: \"", down,
+               ".weight_scale\" has a scale for each 32 of a row of 128, and the model's config "
+               "says ",
+               said,
+               "\n  fix: write or download the checkpoint again, with the config.json that was "
+               "made with it");
+  };
+  for (const std::string& fits : {of_32, of_64 + "," + of_32, of_64 + "," + open, open})
+    EXPECT_EQ(error_of(fits), "") << fits;
+  EXPECT_EQ(error_of(of_64), refused("a group_size of 64"));
+  EXPECT_EQ(error_of(rows), refused("one for all of it"));
+  EXPECT_EQ(error_of(whole), refused("one for all of it"));
+  EXPECT_EQ(error_of(of_64 + "," + rows), refused("a group_size of 64"));
+}
+
+TEST_F(PackedSource, IntegersOfAnotherShapeThanTheySayAreRefused) {
+  const std::string down = kMlp + "down_proj";
+  const auto said = [&](const TestTensor& shape) {
+    TestFile file;
+    file.tensors[down + ".weight_packed"] = {"I32", {kRows, 16}, std::string(kRows * 64, '1')};
+    file.tensors[down + ".weight_scale"] = floats({kRows, 1}, std::vector<float>(kRows, 1));
+    file.tensors[down + ".weight_shape"] = shape;
+    write_text(in_, encode(file));
+    const Checkpoint checkpoint = Checkpoint::open(in_).value();
+    const auto plan = plan_quantize(checkpoint);
+    const auto back = plan_dequantize(checkpoint, DType::f32);
+    EXPECT_EQ(plan.ok() ? "" : plan.error().message(), back.ok() ? "" : back.error().message());
+    EXPECT_TRUE(plan || plan.error().code == ErrorCode::file_corrupt);
+    return plan ? "" : plan.error().what;
+  };
+  const auto i64 = [](std::array<std::int64_t, 2> shape) {
+    return TestTensor{"I64", {2}, {reinterpret_cast<const char*>(shape.data()), 16}};
+  };
+  const auto i32 = [](std::array<std::int32_t, 2> shape) {
+    return TestTensor{"I32", {2}, {reinterpret_cast<const char*>(shape.data()), 8}};
+  };
+  const std::string name = cat("\"", down, ".weight_shape\" ");
+  EXPECT_EQ(said(i64({8, 128})), "");
+  EXPECT_EQ(said(i32({8, 128})), "");
+  EXPECT_EQ(said(i64({8, 121})),
+            cat(name, "says [8, 121], and \"", down, ".weight_packed\" holds [8, 128]"));
+  EXPECT_EQ(said(i32({128, 8})),
+            cat(name, "says [128, 8], and \"", down, ".weight_packed\" holds [8, 128]"));
+  EXPECT_NE(said(i64({-8, 128})), "");
+  EXPECT_EQ(said({"I64", {3}, std::string(24, '\1')}),
+            name + "I64 [3] is not two numbers in I64 or I32");
+  EXPECT_EQ(said(floats({2}, {8, 128})), name + "F32 [2] is not two numbers in I64 or I32");
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ TEST(Plan, FileThatIsQuantizedAlreadyIsRefused) {
   EXPECT_EQ(twice.error().message(),
             "diecast: invalid_argument: the input is quantized already: its metadata has "
             "\"diecast.dtypes\"\n"
-            "  fix: run `diecast dequantize` on it first");
+            "  fix: run `diecast dequantize` on it first; --config gives NVFP4 other names");
 }
 
 }  // namespace

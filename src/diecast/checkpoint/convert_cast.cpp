@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::uint64_t kMxBlock = 32, kHalves = kMxBlock / kScaleBlock;
 constexpr int kLeast = -9, kLargest = 8;  // exponents of E4M3's block scales that are used
+constexpr std::byte kE8m0Nan{0xFF}, kE4m3Nan{0x7F};
 
 int exponent_of(std::byte scale) { return std::to_integer<int>(scale) - 127; }
 
 Error not_finite(const PlannedTensor& tensor) {
   return {ErrorCode::nonfinite_values,
           cat("a scale of ", quote(tensor.scaled->scales), " is not a number"),
-          cat("write or download the checkpoint again, or leave it out with --exclude ",
-              quote(glob_of(tensor.name)))};
+          cat("write or download the checkpoint again, leave it out with --exclude ",
+              quote(glob_of(tensor.name)), ", or have it so with --allow-nonfinite")};
 }
 
 // The largest exponent of a group's scales; none where all are zeros.
@@ -34,8 +35,8 @@ Result<std::optional<int>> largest_of(ConvertStream& stream, const Plan& plan,
       const auto scales = stream.scales.sized(std::min(held, source->bytes() - at));
       DIECAST_CHECK(stream.read(*source, at, scales));
       for (const std::byte scale : scales) {
-        if (scale == std::byte{0xFF}) return not_finite(tensor);
-        if (scale == std::byte{0}) continue;
+        if (scale == kE8m0Nan && !plan.allow_nonfinite) return not_finite(tensor);
+        if (scale == kE8m0Nan || scale == std::byte{0}) continue;
         largest = std::max(largest.value_or(exponent_of(scale)), exponent_of(scale));
       }
     }
@@ -68,6 +69,7 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
   DIECAST_TRY(const TensorInfo* exponents, stream.source(tensor.scaled->scales));
   Bytes read;
+  Nonfinite found;
   const auto cast_piece = [&](const Piece& piece) -> Result<void> {
     const auto codes = stream.codes.sized(piece.elements() / 2),
                scales = stream.scales.sized(piece.elements() / kScaleBlock);
@@ -80,7 +82,11 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
       const std::uint64_t block = (piece.first / kScaleBlock + i) / kHalves - first;
       const int exponent = exponent_of(read[block]) - origin;
       ++report.cast_blocks;
-      if (exponent >= kLeast) {
+      if (read[block] == kE8m0Nan) {
+        ++report.exact_blocks;
+        found.nan += kScaleBlock;
+        scales[i] = kE4m3Nan;
+      } else if (exponent >= kLeast) {
         ++report.exact_blocks;
         scales[i] = std::byte{reference::encode_e4m3(std::ldexp(1.0f, exponent))};
       } else {
@@ -95,7 +101,7 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
   };
   for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix)
     DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, kHalves, cast_piece));
-  return {};
+  return report_nonfinite(tensor, found, stream.plan(), report);
 }
 
 }  // namespace

@@ -29,9 +29,14 @@ float code_value(CodeForm kind, const Bytes& bytes, std::uint64_t at) {
   return kind == CodeForm::int4 ? static_cast<float>(code - 8) : reference::decode_e2m1(code);
 }
 
-// `count` scales from `first` on.
+Error bad_scale(ErrorCode code, const TensorInfo& scales, std::uint64_t at, std::string_view why) {
+  return {code, cat("scale ", at, " of ", quote(scales.name), why),
+          "write or download the checkpoint again"};
+}
+
+// `count` scales from `first` on. Tools make negative ones of integers, of nothing else.
 Result<std::vector<float>> read_scales(ConvertStream& stream, const TensorInfo& scales,
-                                       std::uint64_t first, std::uint64_t count) {
+                                       CodeForm kind, std::uint64_t first, std::uint64_t count) {
   const auto width = static_cast<std::uint64_t>(stored_dtype_bits(scales.dtype) / 8);
   Bytes bytes(count * width);
   DIECAST_CHECK(stream.read(scales, first * width, bytes));
@@ -46,10 +51,10 @@ Result<std::vector<float>> read_scales(ConvertStream& stream, const TensorInfo& 
       out[i] = reference::decode_e8m0(std::to_integer<std::uint8_t>(bytes[i]));
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (std::isfinite(out[i])) continue;
-    return Error{ErrorCode::nonfinite_values,
-                 cat("scale ", first + i, " of ", quote(scales.name), " is not finite"),
-                 "write or download the checkpoint again"};
+    if (!std::isfinite(out[i]) && !stream.plan().allow_nonfinite)
+      return bad_scale(ErrorCode::nonfinite_values, scales, first + i, " is not finite");
+    if (out[i] < 0 && kind == CodeForm::fp8)
+      return bad_scale(ErrorCode::file_corrupt, scales, first + i, " is negative");
   }
   return out;
 }
@@ -75,7 +80,7 @@ void narrow(ByteSpan floats, DType to, Bytes& out) {
 
 Result<float> read_global(ConvertStream& stream, const std::string& name) {
   DIECAST_TRY(const TensorInfo* source, stream.source(name));
-  DIECAST_TRY(const std::vector<float> value, read_scales(stream, *source, 0, 1));
+  DIECAST_TRY(const std::vector<float> value, read_scales(stream, *source, CodeForm::nvfp4, 0, 1));
   const bool reciprocal = name.ends_with(kGlobalPart) || name.ends_with(kInputGlobalPart);
   const float out = reciprocal ? 1.0f / value[0] : value[0];
   if (out > 0 && std::isfinite(out)) return out;
@@ -96,18 +101,24 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
   const std::uint64_t each = tensor.scaled->kind == CodeForm::fp8 ? 1 : 2;  // elements a byte
   Bytes bytes(piece.elements() / each);
   DIECAST_CHECK(stream.read(*source, piece.first / each, bytes));
-  DIECAST_TRY(const std::vector<float> factors,
-              read_scales(stream, *scales, first * grid, (last - first + 1) * grid));
+  DIECAST_TRY(
+      const std::vector<float> factors,
+      read_scales(stream, *scales, tensor.scaled->kind, first * grid, (last - first + 1) * grid));
   float global = 1.0f;
   if (!tensor.scaled->global.empty()) {
     DIECAST_TRY(global, read_global(stream, tensor.scaled->global));
   }
+  // A tensor of scales that was never filled. NVFP4 has such blocks of values that are too small.
+  const bool no_zeros = tensor.scaled->kind != CodeForm::nvfp4;
   for (std::uint64_t r = 0; r < piece.rows; ++r) {
-    const float* const of_row = factors.data() + ((row + r) / block_rows - first) * grid;
+    const std::uint64_t of_row = ((row + r) / block_rows - first) * grid;
     for (std::uint64_t c = 0; c < piece.cols; ++c) {
-      const std::uint64_t at = r * piece.cols + c;
-      const float value =
-          code_value(tensor.scaled->kind, bytes, at) * of_row[(col + c) / block_cols] * global;
+      const std::uint64_t at = r * piece.cols + c, block = of_row + (col + c) / block_cols;
+      const float code = code_value(tensor.scaled->kind, bytes, at);
+      if (no_zeros && factors[block] == 0 && code != 0)
+        return bad_scale(ErrorCode::file_corrupt, *scales, first * grid + block,
+                         " is zero, and values under it are not");
+      const float value = code * factors[block] * global;
       std::memcpy(out.data() + at * sizeof value, &value, sizeof value);
     }
   }
@@ -121,7 +132,7 @@ Result<void> keep_fp8_scales(ConvertStream& stream, const PlannedTensor& tensor)
     DIECAST_TRY(const TensorInfo* source,
                 stream.source(of_inputs ? output.name : tensor.scaled->scales));
     DIECAST_TRY(const std::vector<float> scales,
-                read_scales(stream, *source, 0, source->elements()));
+                read_scales(stream, *source, CodeForm::fp8, 0, source->elements()));
     DIECAST_CHECK(stream.write(tensor.file, output.name, 0, std::as_bytes(std::span(scales))));
   }
   return {};

@@ -37,7 +37,8 @@ Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
                          ByteSpan bytes);
 
 // As read_values() of codes with scales, as f32: each value times its scale, rounded once. Errors:
-// nonfinite_values (a scale) too.
+// nonfinite_values (a scale, unless the plan allows it), file_corrupt (a negative scale of FP8,
+// or a zero one of values that are no zeros) too.
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                          std::span<std::byte> out);
 
@@ -45,10 +46,10 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
 // Errors: nonfinite_values (no positive number).
 Result<float> read_global(ConvertStream& stream, const std::string& name);
 
-// Writes such values as numbers of the tensor's `to`. Errors: as report_nonfinite()'s.
 // Writes the scales of an FP8 weight that stays so, and that of its inputs, as F32.
 Result<void> keep_fp8_scales(ConvertStream& stream, const PlannedTensor& tensor);
 
+// Writes such values as numbers of the tensor's `to`. Errors: as report_nonfinite()'s.
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report);
 

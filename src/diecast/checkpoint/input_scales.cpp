@@ -106,12 +106,15 @@ Result<void> take_input_scales(const InputScales& scales, Plan& plan) {
                  "leave them out, or take --format nvfp4"};
   }
   std::size_t given = 0, others = 0;
+  std::set<std::string> used;
   for (const std::vector<std::size_t>& group : plan.groups) {
     if (is_mx(plan.tensors[group[0]].form.format)) continue;
     float largest = 0;
     for (const std::size_t i : group)
-      if (const auto found = scales.find(module_of(plan.tensors[i])); found != scales.end())
+      if (const auto found = scales.find(module_of(plan.tensors[i])); found != scales.end()) {
         largest = std::max(largest, found->second);
+        used.insert(found->first);
+      }
     for (const std::size_t i : group)
       plan.tensors[i].input_scale = largest > 0 ? largest : plan.input_scale;
     (largest > 0 ? given : others) += group.size();
@@ -126,6 +129,12 @@ Result<void> take_input_scales(const InputScales& scales, Plan& plan) {
   plan.notes.push_back(cat("the input_scale of ", given, given == 1 ? " weight" : " weights",
                            " was given, for themselves or what engines fuse them with; that of ",
                            others, " is ", plan.input_scale));
+  const auto idle = std::ranges::find_if_not(
+      scales, [&](const auto& entry) { return used.contains(entry.first); });
+  if (idle == scales.end()) return {};
+  plan.notes.push_back(cat(scales.size() - used.size(), " of ", scales.size(),
+                           " input scales are of no weight that is quantized to NVFP4, ",
+                           quote(idle->first), " for one"));
   return {};
 }
 

@@ -19,7 +19,8 @@ Result<InputScales> read_input_scales(const std::string& path, FileSystem& files
 
 // Gives every quantized weight of the plan its own: weights that share an amax, and so their
 // inputs, the largest of theirs, those without any the plan's default; and notes how many have
-// which. Errors: invalid_argument (no weight of the plan has one, or no activations are quantized).
+// which, and how many scales are of no such weight. Errors: invalid_argument (no weight of the plan
+// has one, or no activations are quantized).
 Result<void> take_input_scales(const InputScales& scales, Plan& plan);
 
 }  // namespace diecast

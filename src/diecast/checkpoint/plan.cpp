@@ -7,6 +7,7 @@
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/decide.h>
 #include <diecast/checkpoint/select/kept_fp8.h>
+#include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 
 #include <algorithm>
@@ -16,12 +17,21 @@
 namespace diecast {
 namespace {
 
+// What ours says of types stays true of weights that stay quantized.
+Metadata converted_metadata(const Metadata& old, const Plan& plan) {
+  Metadata kept = old;
+  kept.erase(std::string(kComfyMetadata));
+  const auto said = kept.find(std::string(kDtypesKey));
+  if (said == kept.end()) return kept;
+  nlohmann::json dtypes = nlohmann::json::parse(said->second, nullptr, false);
+  for (const PlannedTensor& tensor : plan.tensors)
+    if (tensor.action != Action::quantize && dtypes.is_object()) dtypes.erase(tensor.name);
+  said->second = dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return kept;
+}
+
 Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t file) {
-  if (plan.converted) {
-    Metadata kept = old;
-    kept.erase(std::string(kComfyMetadata));
-    return kept;
-  }
+  if (plan.converted) return converted_metadata(old, plan);
   if (plan.groups.empty()) return old;
   nlohmann::json dtypes = nlohmann::json::object();
   for (const PlannedTensor& tensor : plan.tensors) {
@@ -137,6 +147,14 @@ Result<void> check_mixed(const QuantizeOptions& options, const StoredForm& form)
                "no --row-scale"};
 }
 
+// A config may be left over from a model that this one was made of.
+void note_untrue(const ModelConfig& model, Plan& plan) {
+  const auto scaled = [](const PlannedTensor& tensor) { return tensor.scaled.has_value(); };
+  if (!model.readable || plan.converted || std::ranges::any_of(plan.tensors, scaled)) return;
+  plan.notes.push_back(cat("no weight has scales, though the model's config has ", model.quantized,
+                           ": that is taken out"));
+}
+
 // Whoever quantizes a model has a reason to think that there is something to quantize.
 Result<void> refuse_nothing(const QuantizeOptions& options, Plan& plan) {
   if (!plan.groups.empty()) return {};
@@ -189,6 +207,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   }
   DIECAST_CHECK(check_scheme(plan.scheme));
   DIECAST_CHECK(decide(header, options, plan));
+  note_untrue(options.model, plan);
   form_groups(header, plan);
   DIECAST_CHECK(refuse_nothing(options, plan));
   for (PlannedTensor& tensor : plan.tensors) tensor.input_scale = plan.input_scale;
@@ -200,6 +219,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
 Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options,
                            FileSystem& files) {
   DIECAST_TRY(options.model, read_model_config(checkpoint, files));
+  DIECAST_CHECK(check_weight_shapes(checkpoint));
   return plan_quantize(checkpoint.header(), options);
 }
 

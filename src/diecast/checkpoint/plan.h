@@ -194,9 +194,9 @@ std::string glob_of(std::string_view name);
 // Of a gpt-oss its experts X [E, K, N] alone are quantized, to MXFP4 unless a format is given:
 //   X_blocks          U8       [E, N, K/32, 16]
 //   X_scales          U8       [E, N, K/32]
-// A model that another tool has quantized to NVFP4 is converted where `config` asks for other
+// A model of NVFP4, ours or another tool's, is converted where `config` asks for other
 // names: codes and block scales to the bit, global scales as they are or one rounded reciprocal,
-// and the input scales with them; it gets no metadata of ours. So is one with ModelOpt's names
+// and the input scales with them; its metadata stay. So is another tool's with ModelOpt's names
 // whose matrices lie as `layout` says: scales become linear, and of two codes the first has the low
 // bits. FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is
 // cast without rounding (convert_cast.h); those that are not quantized become BF16
@@ -215,11 +215,12 @@ std::string glob_of(std::string_view name);
 // config or scheme; MXFP4 experts of gpt-oss where no format is given; experts of rows, or
 // row-scaled ones, that shall stay fused; a profile that is none of kCheckpointProfiles, four over
 // six or a bound that the profile has not), shape_mismatch (an included weight without what engines
-// fuse it with; experts in one tensor whose shapes do not fit), file_corrupt (a half of these).
+// fuse it with; experts in one tensor whose shapes do not fit), file_corrupt (a half of these;
+// codes without scales, unless forced; scales of another shape than the weight's or the config's).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
-// The same of a checkpoint's header with what its config.json says (options.model is replaced).
-// Errors: io_error too.
+// The same of a checkpoint's header with what its config.json says (options.model is replaced), and
+// the shapes that packed integers say. Errors: io_error, file_corrupt (another shape) too.
 Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options = {},
                            FileSystem& files = system_files());
 
@@ -233,8 +234,9 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // ModelOpt's names lie; none: linear scales and the first value in the low bits, which a note says
 // where no tool is named that is known to write so. The plan allows NaN and infinite values,
 // which convert() counts. Errors: value_missing (no type), file_corrupt (parts that are missing or
-// do not fit), not_supported (another format, form or profile, or ComfyUI's without a layout; tiles
-// of experts in one tensor), invalid_argument (nothing is quantized; a layout of what is ours).
+// do not fit; codes without scales), not_supported (another format, form or profile, or ComfyUI's
+// without a layout; tiles of experts in one tensor), invalid_argument (nothing is quantized; a
+// layout of what is ours).
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {},
                              const ModelConfig& model = {}, std::optional<Nvfp4Layout> layout = {});
 Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to = {},

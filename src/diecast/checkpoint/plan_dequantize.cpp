@@ -151,7 +151,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
                              const ModelConfig& model, std::optional<Nvfp4Layout> layout) {
   std::map<std::string, ScaledSource> packed;
   const CheckpointHeader header = unpacked_header(stored, packed);
-  DIECAST_CHECK(check_integers(packed, model));
+  DIECAST_CHECK(check_integers(header, packed, model));
   DIECAST_CHECK(check_type(to));
   if (!layout) DIECAST_CHECK(refuse_comfy(stored));
   Plan plan;
@@ -175,6 +175,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
   DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));
+  if (!ours) DIECAST_CHECK(refuse_unscaled(stored, model));
   if (types.empty() && !ours && fp8.empty() && packed.empty()) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
   Splits splits;
@@ -231,6 +232,7 @@ void note_layout(const Checkpoint& checkpoint, const ModelConfig& model, Plan& p
 Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to,
                              std::optional<Nvfp4Layout> layout, FileSystem& files) {
   DIECAST_TRY(const ModelConfig model, read_model_config(checkpoint, files));
+  DIECAST_CHECK(check_weight_shapes(checkpoint));
   DIECAST_TRY(Plan plan, plan_dequantize(checkpoint.header(), to, model, layout));
   if (!layout) note_layout(checkpoint, model, plan);
   return plan;

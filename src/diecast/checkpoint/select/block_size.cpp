@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace diecast {
 namespace {
@@ -59,20 +61,43 @@ void read_groups(const ConfigJson& groups, ModelConfig& out) {
   if (size) out.blocks = *size;
 }
 
-// Files do not say how many bits a word's integers have, nor whether they have a zero point.
+// Why integers of which a group says this are not read; empty: they are. Files do not say how many
+// bits they have, nor whether there is a zero point.
+std::string why_unread(const ConfigJson& weights) {
+  const ConfigJson *const bits = member(weights, "num_bits"), *const symmetric =
+                                                                  member(weights, "symmetric");
+  if (bits != nullptr && *bits != 4)
+    return bits->is_number() ? cat("integers of ", bits->dump(), " bits")
+                             : "integers of a number of bits that is no number";
+  const ConfigJson* const size = member(weights, "group_size");
+  if (size != nullptr && !size->is_null() && *size != -1 && !positive(*size))
+    return "a group_size that is no positive number";
+  return symmetric == nullptr || *symmetric == true ? "" : "integers that are not symmetric";
+}
+
+// As ModelConfig::integer_groups has it. None: not said.
+std::optional<std::uint64_t> group_size(const ConfigJson& weights) {
+  const ConfigJson* const size = member(weights, "group_size");
+  if (size != nullptr && !size->is_null()) return *size == -1 ? 0 : positive(*size);
+  return text_at(weights, "strategy") == "channel" ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
+// Of the groups that have integers. One that does not say its size may be of any weight.
 void read_integers(const ConfigJson& groups, ModelConfig& out) {
+  std::vector<std::uint64_t> sizes;
+  bool known = true;
   for (const auto& [name, group] : groups.items()) {
     const ConfigJson* const weights = member(group, "weights");
     if (weights == nullptr || text_at(*weights, "type") != "int") continue;
-    const ConfigJson *const bits = member(*weights, "num_bits"), *const symmetric =
-                                                                     member(*weights, "symmetric");
-    const bool four = bits == nullptr || *bits == 4;
-    if (four && (symmetric == nullptr || *symmetric == true)) continue;
-    out.unread_integers =
-        cat("the group ", quote(name, 40), " of the model's config has ",
-            four ? "integers that are not symmetric" : cat("integers of ", bits->dump(), " bits"));
-    return;
+    if (const std::string why = why_unread(*weights); !why.empty()) {
+      out.unread_integers = cat("the group ", quote(name, 40), " of the model's config has ", why);
+      return;
+    }
+    const std::optional<std::uint64_t> size = group_size(*weights);
+    known = known && size;
+    sizes.push_back(size.value_or(0));
   }
+  if (known) out.integer_groups = std::move(sizes);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace diecast {
 std::optional<BlockSize> block_size(const ConfigJson& said);
 
 // Reads a quantization config's weight_block_size or its groups' block_structure into
-// `out.blocks` and `out.unread_blocks`, and what groups say of integers into `out.unread_integers`.
+// `out.blocks` and `out.unread_blocks`, and what groups say of integers into `out.unread_integers`
+// and `out.integer_groups`.
 void read_block_size(const ConfigJson& config, ModelConfig& out);
 
 }  // namespace diecast

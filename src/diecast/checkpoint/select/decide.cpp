@@ -289,7 +289,7 @@ Result<void> decide(const CheckpointHeader& header, const QuantizeOptions& optio
   const std::optional<Nvfp4Conversion> conversion = conversion_of(header, options);
   plan.converted = conversion.has_value();
   const CheckpointHeader logical = unpacked_header(header, packed, conversion);
-  DIECAST_CHECK(check_integers(packed, options.model));
+  DIECAST_CHECK(check_integers(logical, packed, options.model));
   DIECAST_TRY(LanguageModel model,
               LanguageModel::find(logical, options.model,
                                   options.include.empty() && !options.force && !plan.converted));

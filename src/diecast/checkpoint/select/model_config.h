@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -37,6 +38,9 @@ struct ModelConfig {
   std::string unread_blocks;  // why what the config says of them is not read; empty: it is
   // Of packed integers, which are read where they have four bits around zero: why they are not.
   std::string unread_integers;
+  // How many of a row's integers have one scale, one of which is true of each weight; 0: all of the
+  // row. Empty: not known.
+  std::vector<std::uint64_t> integer_groups;
 };
 
 // `config` is the text of a config.json; what is no JSON object says nothing.

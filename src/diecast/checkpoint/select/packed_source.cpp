@@ -6,7 +6,9 @@
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <span>
 
 namespace diecast {
 namespace {
@@ -54,6 +56,29 @@ void unpack(const ScaledSource& source, TensorInfo& tensor) {
   }
   tensor.name = cat(stem_of(tensor.name), kWeightSuffix);
   tensor.shape[1] *= source.kind == CodeForm::int4 ? 8 : 2;
+}
+
+constexpr std::string_view kAgain =
+    "write or download the checkpoint again, with the config.json that was made with it";
+
+// The two whole numbers of X.weight_shape.
+Result<std::vector<std::uint64_t>> read_shape(const Checkpoint& checkpoint,
+                                              const TensorInfo& said) {
+  const bool words = said.dtype == StoredDType::i32;
+  if ((!words && said.dtype != StoredDType::i64) || said.elements() != 2) {
+    return Error{ErrorCode::file_corrupt,
+                 cat(quote(said.name), " ", stored_dtype_name(said.dtype), " ",
+                     shape_text(said.shape), " is not two numbers in I64 or I32"),
+                 std::string(kAgain)};
+  }
+  std::array<std::int64_t, 2> wide{};
+  std::array<std::int32_t, 2> narrow{};
+  const std::span<std::byte> bytes =
+      words ? std::span<std::byte>(std::as_writable_bytes(std::span(narrow)))
+            : std::as_writable_bytes(std::span(wide));
+  DIECAST_CHECK(checkpoint.read(said, 0, bytes));
+  if (words) std::ranges::copy(narrow, wide.begin());
+  return std::vector<std::uint64_t>(wide.begin(), wide.end());
 }
 
 }  // namespace
@@ -105,14 +130,46 @@ CheckpointHeader unpacked_header(const CheckpointHeader& header,
   return out;
 }
 
-Result<void> check_integers(const std::map<std::string, ScaledSource>& sources,
+Result<void> check_integers(const CheckpointHeader& header,
+                            const std::map<std::string, ScaledSource>& sources,
                             const ModelConfig& model) {
-  if (model.unread_integers.empty()) return {};
   for (const auto& [name, source] : sources) {
     if (source.kind != CodeForm::int4) continue;
-    return Error{ErrorCode::not_supported,
-                 cat(quote(name), " is packed, and ", model.unread_integers),
-                 "give a model whose integers have 4 bits and are symmetric"};
+    if (!model.unread_integers.empty()) {
+      return Error{ErrorCode::not_supported,
+                   cat(quote(name), " is packed, and ", model.unread_integers),
+                   "give a model whose integers have 4 bits and are symmetric"};
+    }
+    const std::uint64_t cols = header.find(name)->shape[1];
+    const auto fits = [cols, own = source.block_cols](std::uint64_t size) {
+      return own == (size == 0 ? cols : size);
+    };
+    const std::vector<std::uint64_t>& sizes = model.integer_groups;
+    if (sizes.empty() || std::ranges::any_of(sizes, fits)) continue;
+    return Error{ErrorCode::file_corrupt,
+                 cat(quote(source.scales), " has a scale for each ", source.block_cols,
+                     " of a row of ", cols, ", and the model's config says ",
+                     sizes[0] == 0 ? "one for all of it" : cat("a group_size of ", sizes[0])),
+                 std::string(kAgain)};
+  }
+  return {};
+}
+
+Result<void> check_weight_shapes(const Checkpoint& checkpoint) {
+  const CheckpointHeader& header = checkpoint.header();
+  for (const TensorInfo& tensor : header.tensors) {
+    if (!tensor.name.ends_with(kPackedSuffix)) continue;
+    const std::optional<ScaledSource> source = packed_source(header, tensor);
+    const TensorInfo* const said = header.find(stem_of(tensor.name) + ".weight_shape");
+    if (!source || said == nullptr) continue;
+    TensorInfo unpacked = tensor;
+    unpack(*source, unpacked);
+    DIECAST_TRY(const std::vector<std::uint64_t> shape, read_shape(checkpoint, *said));
+    if (shape == unpacked.shape) continue;
+    return Error{ErrorCode::file_corrupt,
+                 cat(quote(said->name), " says ", shape_text(shape), ", and ", quote(tensor.name),
+                     " holds ", shape_text(unpacked.shape)),
+                 std::string(kAgain)};
   }
   return {};
 }

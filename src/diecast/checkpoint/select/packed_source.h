@@ -2,6 +2,7 @@
 // for each 32) and INT4 (eight to a word, a number for each group).
 #pragma once
 
+#include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/select/model_config.h>
@@ -27,9 +28,16 @@ CheckpointHeader unpacked_header(const CheckpointHeader& header,
                                  std::map<std::string, ScaledSource>& sources,
                                  const std::optional<Nvfp4Conversion>& conversion = {});
 
-// Errors: not_supported (packed integers, where `model.unread_integers`).
-Result<void> check_integers(const std::map<std::string, ScaledSource>& sources,
+// Whether the config says of packed integers what their tensors say; `header` is that of
+// unpacked_header(). Errors: not_supported (where `model.unread_integers`), file_corrupt (groups of
+// another size).
+Result<void> check_integers(const CheckpointHeader& header,
+                            const std::map<std::string, ScaledSource>& sources,
                             const ModelConfig& model);
+
+// Whether X.weight_shape, where there is one, holds the shape that packed weights have. Errors:
+// file_corrupt, io_error.
+Result<void> check_weight_shapes(const Checkpoint& checkpoint);
 
 // How kernels see a weight of this shape, rank 2 or 3; `columns`: each matrix lies transposed.
 Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns = false);

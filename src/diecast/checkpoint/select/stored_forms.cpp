@@ -70,21 +70,61 @@ std::optional<Nvfp4Conversion> conversion_of(const CheckpointHeader& header,
   return any ? std::optional(out) : std::nullopt;
 }
 
-bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
+namespace {
+
+// What the scales of a weight may be called.
+std::vector<std::string> names_of_scales(std::string_view weight) {
   constexpr std::pair<std::string_view, std::string_view> kForms[] = {
-      {".weight", ".weight_scale"}, {".weight", ".weight_scale_inv"},
-      {".weight", ".scale"},        {".weight_packed", ".weight_scale"},
-      {"_blocks", "_scales"},       {".qweight", ".scales"},
-      {"", "_weight_scale"}};
+      {".weight", ".weight_scale_inv"},    {".weight", ".weight_scale"}, {".weight", ".scale"},
+      {".weight_packed", ".weight_scale"}, {"_blocks", "_scales"},       {".qweight", ".scales"}};
+  std::vector<std::string> out;
+  for (const auto& [end, part] : kForms)
+    if (weight.ends_with(end))
+      out.push_back(cat(weight.substr(0, weight.size() - end.size()), part));
+  for (const std::string_view part : {"_weight_scale", "_scale_inv"})
+    if (!weight.ends_with(kWeightSuffix)) out.push_back(cat(weight, part));
+  return out;
+}
+
+bool may_be_codes(const TensorInfo& tensor) {
   const bool words = tensor.dtype == StoredDType::i32;  // of packed integers
-  const bool narrow = stored_dtype_bits(tensor.dtype) <= 8;
-  return (narrow || words) && tensor.shape.size() >= 2 &&
-         std::ranges::any_of(kForms, [&](const auto& form) {
-           const std::string_view name = tensor.name;
-           if (!name.ends_with(form.first)) return false;
-           const std::string_view stem = name.substr(0, name.size() - form.first.size());
-           return header.find(cat(stem, form.second)) != nullptr;
-         });
+  return (words || stored_dtype_bits(tensor.dtype) <= 8) && tensor.shape.size() >= 2;
+}
+
+// Whether such a tensor is the codes of a weight, whatever stands beside it.
+bool is_codes(const TensorInfo& tensor, const ModelConfig& model) {
+  using enum StoredDType;
+  const std::string_view name = tensor.name;
+  if (!may_be_codes(tensor) || tensor.bytes() == 0) return false;
+  if (name.ends_with(".weight_packed") || name.ends_with(".qweight")) return true;
+  if (name.ends_with("_blocks"))
+    return !fused_bank(name.substr(0, name.size() - std::string_view("_blocks").size())).empty();
+  const bool fp8 = tensor.dtype == f8_e4m3 || tensor.dtype == f8_e5m2;
+  const bool bytes = tensor.dtype == u8 || tensor.dtype == i8 || tensor.dtype == f4;
+  return (name.ends_with(kWeightSuffix) || !fused_bank(name).empty()) &&
+         (fp8 || (bytes && !model.quantized.empty()));
+}
+
+}  // namespace
+
+bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
+  return may_be_codes(tensor) &&
+         std::ranges::any_of(names_of_scales(tensor.name),
+                             [&](const std::string& name) { return header.find(name) != nullptr; });
+}
+
+Result<void> refuse_unscaled(const CheckpointHeader& header, const ModelConfig& model) {
+  for (const TensorInfo& tensor : header.tensors) {
+    if (!is_codes(tensor, model) || has_scales(header, tensor)) continue;
+    std::vector<std::string> names;
+    for (const std::string& name : names_of_scales(tensor.name)) names.push_back(quote(name));
+    return Error{ErrorCode::file_corrupt,
+                 cat(quote(tensor.name), " is ", stored_dtype_name(tensor.dtype),
+                     " and has no scales: there is no ", join(names, " and no ")),
+                 "add the file that has them, or its line in the index; without scales nobody "
+                 "knows the values"};
+  }
+  return {};
 }
 
 Result<void> refuse_comfy(const CheckpointHeader& header) {
@@ -118,14 +158,15 @@ const TensorInfo* cast_unasked(const CheckpointHeader& header, const QuantizeOpt
 }  // namespace
 
 Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options) {
+  const std::optional<Nvfp4Conversion> converted = conversion_of(header, options);
   for (const Metadata& metadata : header.metadata) {
     const auto ours = metadata.lower_bound("diecast.");
     if (ours == metadata.end() || !ours->first.starts_with("diecast.")) continue;
+    if (converted && !options.layout) continue;
     return Error{ErrorCode::invalid_argument,
                  cat("the input is quantized already: its metadata has ", quote(ours->first)),
-                 "run `diecast dequantize` on it first"};
+                 "run `diecast dequantize` on it first; --config gives NVFP4 other names"};
   }
-  const std::optional<Nvfp4Conversion> converted = conversion_of(header, options);
   if (options.layout && !converted) {
     return Error{ErrorCode::not_supported,
                  "no matrix of NVFP4 has ModelOpt's names and block scales in the given layout",
@@ -156,7 +197,7 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
                  "`--format nvfp4` casts it without rounding; `diecast dequantize --to bf16` makes "
                  "it a BF16 model"};
   }
-  if (unread == nullptr) return {};
+  if (unread == nullptr) return refuse_unscaled(header, options.model);
   return Error{ErrorCode::not_supported,
                cat("the model is quantized already: ", quote(unread->name), " is ",
                    stored_dtype_name(unread->dtype), " and has scales"),

@@ -37,6 +37,10 @@ std::optional<Nvfp4Conversion> conversion_of(const CheckpointHeader& header,
 // X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
 
+// Nothing, unless a weight has codes and no scales, so that its values are not known: FP8, eight to
+// a word, or, where the config says that weights are quantized, other bytes. Errors: file_corrupt.
+Result<void> refuse_unscaled(const CheckpointHeader& header, const ModelConfig& model);
+
 // Nothing, unless the file has NVFP4 and says that it is ComfyUI's: a tensor X.comfy_quant, or
 // metadata _quantization_metadata. Its NVFP4 has the names of ModelOpt's, with block scales in
 // tiles of 128x4, so that its values would be noise. Errors: not_supported.
@@ -45,8 +49,9 @@ inline constexpr std::string_view kComfyTensor = ".comfy_quant",
                                   kComfyMetadata = "_quantization_metadata";
 
 // Nothing, unless the model is quantized already: it would become a mixture that no config
-// describes. Errors: invalid_argument (by us), not_supported (a layout is given that no matrix has;
-// unless forced: by another tool, or a gpt-oss where no format is asked for).
+// describes. Errors: invalid_argument (by us, unless it is converted), not_supported (a layout is
+// given that no matrix has; unless forced: by another tool, or a gpt-oss where no format is asked
+// for), file_corrupt (unless forced: as refuse_unscaled()'s).
 Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options);
 
 }  // namespace diecast
