@@ -1,5 +1,5 @@
-// A conversion of four jobs that is killed, or whose disk is full from some call on: what has a
-// name is whole, and an index names files of one run.
+// A conversion of four jobs, in each format and of each kind of model, that is killed, or whose
+// disk is full from some call on: what has a name is whole, and an index names files of one run.
 #include <checkpoint/sharded_fixture.h>
 #include <child_process.h>
 #include <diecast/base/text.h>
@@ -10,34 +10,94 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace diecast::testing {
 namespace {
 
-constexpr int kStep = kSanitized ? 97 : 31;  // calls from one that fails to the next
+constexpr int kStep = kSanitized ? 97 : 53;  // calls from one that fails to the next
 constexpr int kKilled = 99;                  // the exit code
 
-Shards shards(std::uint64_t seed) {
+enum class Source : std::uint8_t { bf16, gpt_oss, fp8, int4, mxfp4 };
+
+std::string random_bytes(std::size_t count, std::uint64_t seed) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    out.push_back(static_cast<char>(seed >> 58));  // no NaN of E4M3
+  }
+  return out;
+}
+
+// A weight of 16 x 64.
+void add_weight(TestFile& file, const std::string& module, Source source, std::uint64_t seed) {
+  const std::string weight = module + ".weight", scale = weight + "_scale";
+  const TestTensor ones = floats({16, 1}, std::vector<float>(16, 1));
+  switch (source) {
+    case Source::fp8:
+      file.tensors[weight] = {"F8_E4M3", {16, 64}, random_bytes(1024, seed)};
+      file.tensors[scale] = ones;
+      return;
+    case Source::int4:
+      file.tensors[weight + "_packed"] = {"I32", {16, 8}, random_bytes(512, seed)};
+      file.tensors[scale] = ones;
+      return;
+    case Source::mxfp4:
+      file.tensors[weight + "_packed"] = {"U8", {16, 32}, random_bytes(512, seed)};
+      file.tensors[scale] = {"U8", {16, 2}, std::string(32, '\x7F')};
+      return;
+    default:
+      file.tensors[weight] = random_tensor("BF16", {16, 64}, seed);
+  }
+}
+
+Shards shards(Source source, std::uint64_t seed) {
   Shards out;
-  for (const std::string layer : {"0", "1", "2"})
+  for (const std::string layer : {"0", "1", "2"}) {
+    TestFile& file = out[cat("model-0000", layer, ".safetensors")];
     for (const char* name : {"gate_proj", "up_proj", "down_proj", "norm"})
-      out[cat("model-0000", layer, ".safetensors")]
-          .tensors[cat("l.", layer, ".", name, ".weight")] =
-          random_tensor("BF16", {16, 64}, ++seed);
+      add_weight(file, cat("l.", layer, ".", name),
+                 name == std::string("norm") ? Source::bf16 : source, ++seed);
+    if (source != Source::gpt_oss) continue;
+    const std::string bank = cat("l.", layer, ".experts.");
+    file.tensors[bank + "gate_up_proj"] = random_tensor("BF16", {2, 32, 128}, ++seed);
+    file.tensors[bank + "down_proj"] = random_tensor("BF16", {2, 64, 32}, ++seed);
+  }
   return out;
 }
 
 struct Form {
-  WeightFormat format;
-  EngineConfig config;
+  int number;
+  std::string name;
+  std::optional<WeightFormat> format;
+  std::optional<EngineConfig> config;
+  Source source = Source::bf16;
 };
+using enum WeightFormat;
+using enum EngineConfig;
+const Form kForms[] = {{0, "nvfp4_modelopt", nvfp4, modelopt},
+                       {1, "nvfp4_compressed_tensors", nvfp4, compressed_tensors},
+                       {2, "w4a16_modelopt", nvfp4_w4a16, modelopt},
+                       {3, "w4a16_compressed_tensors", nvfp4_w4a16, compressed_tensors},
+                       {4, "mxfp8_modelopt", mxfp8, modelopt},
+                       {5, "mxfp8_compressed_tensors", mxfp8, compressed_tensors},
+                       {6, "mxfp8_sglang", mxfp8, sglang},
+                       {7, "mxfp4_compressed_tensors", mxfp4, compressed_tensors},
+                       {8, "mxfp4_gpt_oss", {}, {}, Source::gpt_oss},
+                       {9, "of_fp8", nvfp4, modelopt, Source::fp8},
+                       {10, "of_int4", nvfp4, modelopt, Source::int4},
+                       {11, "of_mxfp4", nvfp4, modelopt, Source::mxfp4}};
+
 class Interrupted : public Convert, public ::testing::WithParamInterface<Form> {
  protected:
   Interrupted() {
-    write_shards(model_, shards(1));
-    write_text(model_ + "/config.json", "{}");
-    write_shards(other_, shards(100));
+    const Source source = GetParam().source;
+    write_shards(model_, shards(source, 1));
+    write_shards(other_, shards(source, 100));
+    const bool gpt_oss = source == Source::gpt_oss;
+    write_text(model_ + "/config.json", gpt_oss ? R"({"model_type": "gpt_oss"})" : "{}");
+    if (gpt_oss) write_text(other_ + "/config.json", R"({"model_type": "gpt_oss"})");
     EXPECT_TRUE(run(model_, want_));
     EXPECT_TRUE(run(other_, old_));
   }
@@ -95,7 +155,7 @@ class Interrupted : public Convert, public ::testing::WithParamInterface<Form> {
     EXPECT_TRUE(!finished || news == 3 || olds == 3) << what;
   }
   void interrupt(bool replaces, const std::function<bool(int)>& ends_at) {
-    int call = 1 + 6 * static_cast<int>(GetParam().format);  // formats take calls of their own
+    int call = 1 + 4 * GetParam().number;  // each takes calls of its own
     for (bool done = false; !done; call += kStep) {
       std::filesystem::remove_all(small_);
       if (replaces) std::filesystem::copy(old_, small_);
@@ -124,13 +184,8 @@ TEST_P(Interrupted, WR04_AFullDiskFromAnyCallOnLeavesNothingHalfNamed) {
     interrupt(replaces, [&](int call) { return full_at(call); });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    EachFormat, Interrupted,
-    ::testing::Values(Form{WeightFormat::nvfp4, EngineConfig::modelopt},
-                      Form{WeightFormat::nvfp4, EngineConfig::compressed_tensors},
-                      Form{WeightFormat::nvfp4_w4a16, EngineConfig::modelopt},
-                      Form{WeightFormat::mxfp8, EngineConfig::sglang},
-                      Form{WeightFormat::mxfp4, EngineConfig::compressed_tensors}));
+INSTANTIATE_TEST_SUITE_P(EachFormat, Interrupted, ::testing::ValuesIn(kForms),
+                         [](const auto& form) { return form.param.name; });
 
 }  // namespace
 }  // namespace diecast::testing
