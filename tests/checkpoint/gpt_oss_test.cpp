@@ -227,8 +227,7 @@ TEST(FusedPlan, RefusesWhatNoToolKeepsInOneTensor) {
   EXPECT_EQ(plan({2, 48, 64}, {2, 32, 48}).error().code, ErrorCode::not_supported);
 }
 
-// Shapes that are not gpt-oss's are no MXFP4, and the model stays as it is.
-TEST(GptOssPlan, OfOtherShapesIsNotRead) {
+TEST(GptOssPlan, OfOtherShapesIsRefused) {
   QuantizeOptions options;
   options.format = WeightFormat::nvfp4;
   for (const auto& [codes, scales] : {std::pair<Dims, Dims>{{2, 8, 2, 8}, {2, 8, 2}},
@@ -241,7 +240,7 @@ TEST(GptOssPlan, OfOtherShapesIsNotRead) {
                                  {"l.0.o_proj.weight", StoredDType::bf16, {32, 32}}}),
                       options);
     ASSERT_FALSE(plan);
-    EXPECT_EQ(plan.error().code, ErrorCode::not_supported) << plan.error().message();
+    EXPECT_EQ(plan.error().code, ErrorCode::file_corrupt) << plan.error().message();
   }
 }
 

@@ -62,6 +62,33 @@ TEST(MissingScales, AreNotMissedByWhatIsNoQuantizedWeight) {
     EXPECT_TRUE(plan_quantize(header_of({tensor, weight}))) << tensor.name;
 }
 
+TEST(MisfittingScales, OfPackedWeightsAreRefused) {
+  using enum StoredDType;
+  const TensorInfo weight{kMlp + "up_proj.weight", bf16, {32, 64}};
+  const TensorInfo packed{kDown + ".weight_packed", u8, {32, 32}},
+      words{kDown + ".weight_packed", i32, {32, 8}}, pairs{kDown + ".weight", i8, {32, 32}},
+      experts{kFused + "_blocks", u8, {2, 32, 2, 16}};
+  const std::string scales = kDown + ".weight_scale", of_pairs = kDown + ".scale";
+  for (const auto& [codes, scale] :
+       {std::pair(packed, TensorInfo{scales, u8, {32, 3}}),
+        std::pair(packed, TensorInfo{scales, u8, {31, 2}}),
+        std::pair(words, TensorInfo{scales, bf16, {32, 3}}),
+        std::pair(words, TensorInfo{scales, bf16, {2, 32}}),
+        std::pair(pairs, TensorInfo{of_pairs, f8_e8m0, {32, 1}}),
+        std::pair(experts, TensorInfo{kFused + "_scales", u8, {2, 32}})}) {
+    const auto header = header_of({codes, scale, weight});
+    const auto plan = plan_quantize(header);
+    const auto back = plan_dequantize(header, DType::bf16);
+    ASSERT_FALSE(plan || back);
+    EXPECT_EQ(plan.error().message(),
+              cat("diecast: file_corrupt: the scales \"", scale.name, "\" ",
+                  stored_dtype_name(scale.dtype), " ", shape_text(scale.shape), " do not fit \"",
+                  codes.name, "\" ", stored_dtype_name(codes.dtype), " ", shape_text(codes.shape),
+                  "\n  fix: write or download the checkpoint again"));
+    EXPECT_EQ(back.error().message(), plan.error().message());
+  }
+}
+
 // A config that was left over from the model that this one was made of.
 TEST(MissingScales, OfAModelWithoutCodesAreNoted) {
   QuantizeOptions options;

@@ -175,7 +175,10 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
   DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));
-  if (!ours) DIECAST_CHECK(refuse_unscaled(stored, model));
+  if (!ours) {
+    DIECAST_CHECK(refuse_misfits(stored));
+    DIECAST_CHECK(refuse_unscaled(stored, model));
+  }
   if (types.empty() && !ours && fp8.empty() && packed.empty()) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
   Splits splits;

@@ -34,17 +34,26 @@ std::string_view experts_of(std::string_view name) {
   return fused_bank(name).empty() ? std::string_view() : name;
 }
 
-std::optional<ScaledSource> expert_source(const CheckpointHeader& header,
-                                          const TensorInfo& tensor) {
-  const std::string_view experts = experts_of(tensor.name);
-  if (experts.empty() || tensor.dtype != StoredDType::u8 || tensor.shape.size() != 4 ||
-      tensor.shape[3] != kMxBlock / 2 || tensor.bytes() == 0)
-    return std::nullopt;
-  const TensorInfo* scales = header.find(cat(experts, "_scales"));
-  const std::vector<std::uint64_t> want(tensor.shape.begin(), tensor.shape.end() - 1);
-  if (scales == nullptr || !is_exponent(scales->dtype) || scales->shape != want)
-    return std::nullopt;
-  return ScaledSource{scales->name, 1, kMxBlock, tensor.name, CodeForm::mxfp4, true};
+// The scales of codes that have the names and types of a form that is read; null for other tensors.
+const TensorInfo* scales_of(const CheckpointHeader& header, const TensorInfo& tensor) {
+  const bool bytes = tensor.dtype == StoredDType::u8 || tensor.dtype == StoredDType::i8;
+  if (const std::string_view experts = experts_of(tensor.name); !experts.empty()) {
+    const TensorInfo* const scales = header.find(cat(experts, "_scales"));
+    const bool mxfp4 = scales != nullptr && bytes && is_exponent(scales->dtype);
+    return mxfp4 ? scales : nullptr;
+  }
+  const std::string stem = stem_of(tensor.name);
+  if (stem.empty()) return nullptr;
+  for (const std::string_view more :
+       {".weight_zero_point", ".weight_g_idx", ".weight_global_scale"})
+    if (header.find(cat(stem, more)) != nullptr) return nullptr;
+  const bool packed = tensor.name.ends_with(kPackedSuffix);
+  const TensorInfo* const scales = header.find(stem + (packed ? ".weight_scale" : ".scale"));
+  if (scales == nullptr) return nullptr;
+  const bool mxfp4 =
+      bytes && is_exponent(scales->dtype) && (packed || scales->dtype == StoredDType::f8_e8m0);
+  const bool int4 = packed && tensor.dtype == StoredDType::i32 && float_dtype(scales->dtype);
+  return mxfp4 || int4 ? scales : nullptr;
 }
 
 // What the tensor of codes is called, and its shape, as if it held values.
@@ -85,28 +94,41 @@ Result<std::vector<std::uint64_t>> read_shape(const Checkpoint& checkpoint,
 
 std::optional<ScaledSource> packed_source(const CheckpointHeader& header,
                                           const TensorInfo& tensor) {
-  if (auto experts = expert_source(header, tensor)) return experts;
-  const std::string stem = stem_of(tensor.name);
-  if (stem.empty() || tensor.shape.size() != 2 || tensor.bytes() == 0) return std::nullopt;
-  const bool packed = tensor.name.ends_with(kPackedSuffix);
-  const TensorInfo* scale = header.find(stem + (packed ? ".weight_scale" : ".scale"));
-  if (scale == nullptr || scale->shape.size() != 2 || scale->shape[0] != tensor.shape[0])
+  const TensorInfo* const scales = scales_of(header, tensor);
+  if (scales == nullptr || tensor.bytes() == 0) return std::nullopt;
+  if (!experts_of(tensor.name).empty()) {
+    if (tensor.shape.size() != 4 || tensor.shape[3] != kMxBlock / 2) return std::nullopt;
+    const std::vector<std::uint64_t> want(tensor.shape.begin(), tensor.shape.end() - 1);
+    if (scales->shape != want) return std::nullopt;
+    return ScaledSource{scales->name, 1, kMxBlock, tensor.name, CodeForm::mxfp4, true};
+  }
+  if (tensor.shape.size() != 2 || scales->shape.size() != 2 || scales->shape[0] != tensor.shape[0])
     return std::nullopt;
-  for (const std::string_view more :
-       {".weight_zero_point", ".weight_g_idx", ".weight_global_scale"})
-    if (header.find(cat(stem, more)) != nullptr) return std::nullopt;
-  const bool bytes = tensor.dtype == StoredDType::u8 || tensor.dtype == StoredDType::i8;
-  const std::uint64_t groups = scale->shape[1];
-  if (bytes && is_exponent(scale->dtype) && (packed || scale->dtype == StoredDType::f8_e8m0)) {
+  const std::uint64_t groups = scales->shape[1];
+  if (tensor.dtype != StoredDType::i32) {
     const std::uint64_t cols = tensor.shape[1] * 2;
     if (cols % kMxBlock != 0 || groups != cols / kMxBlock) return std::nullopt;
-    return ScaledSource{scale->name, 1, kMxBlock, tensor.name, CodeForm::mxfp4};
+    return ScaledSource{scales->name, 1, kMxBlock, tensor.name, CodeForm::mxfp4};
   }
   const std::uint64_t cols = tensor.shape[1] * 8;
-  if (!packed || tensor.dtype != StoredDType::i32 || !float_dtype(scale->dtype) || groups == 0 ||
-      cols % groups != 0)
-    return std::nullopt;
-  return ScaledSource{scale->name, 1, cols / groups, tensor.name, CodeForm::int4};
+  if (groups == 0 || cols % groups != 0) return std::nullopt;
+  return ScaledSource{scales->name, 1, cols / groups, tensor.name, CodeForm::int4};
+}
+
+Result<void> refuse_misfits(const CheckpointHeader& header) {
+  for (const TensorInfo& tensor : header.tensors) {
+    const TensorInfo* const scales = scales_of(header, tensor);
+    if (scales == nullptr || tensor.bytes() == 0 || packed_source(header, tensor)) continue;
+    // One scale for all of a matrix is of a form that is not read.
+    if (experts_of(tensor.name).empty() && (tensor.shape.size() != 2 || scales->shape.size() != 2))
+      continue;
+    return Error{ErrorCode::file_corrupt,
+                 cat("the scales ", quote(scales->name), " ", stored_dtype_name(scales->dtype), " ",
+                     shape_text(scales->shape), " do not fit ", quote(tensor.name), " ",
+                     stored_dtype_name(tensor.dtype), " ", shape_text(tensor.shape)),
+                 "write or download the checkpoint again"};
+  }
+  return {};
 }
 
 CheckpointHeader unpacked_header(const CheckpointHeader& header,

@@ -21,6 +21,10 @@ namespace diecast {
 // (compressed-tensors, symmetric): INT4. None for another tensor.
 std::optional<ScaledSource> packed_source(const CheckpointHeader& header, const TensorInfo& tensor);
 
+// Nothing, unless codes and scales have the names and types of such a weight, and shapes that do
+// not fit. Errors: file_corrupt.
+Result<void> refuse_misfits(const CheckpointHeader& header);
+
 // The header as if these weights were stored as X.weight [N, K], experts as P.experts.gate_up_proj
 // [E, K, N], without their scales. `sources`: where each lies. `conversion`: NVFP4 to be converted
 // is such too, and what marks it as ComfyUI's is gone.

@@ -174,6 +174,7 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
   }
   if (options.force) return {};
   if (!options.layout) DIECAST_CHECK(refuse_comfy(header));
+  DIECAST_CHECK(refuse_misfits(header));
   const TensorInfo* unread = nullptr;  // a form that is not read
   for (const TensorInfo& tensor : header.tensors) {
     DIECAST_TRY(const auto source, fp8_source(header, tensor, options.model));

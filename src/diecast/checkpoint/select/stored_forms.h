@@ -51,7 +51,8 @@ inline constexpr std::string_view kComfyTensor = ".comfy_quant",
 // Nothing, unless the model is quantized already: it would become a mixture that no config
 // describes. Errors: invalid_argument (by us, unless it is converted), not_supported (a layout is
 // given that no matrix has; unless forced: by another tool, or a gpt-oss where no format is asked
-// for), file_corrupt (unless forced: as refuse_unscaled()'s).
+// for), file_corrupt (unless forced: as refuse_unscaled()'s, and
+// scales of another shape).
 Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options);
 
 }  // namespace diecast
