@@ -129,17 +129,11 @@ DIECAST_DEVICE void turn(u32 (&words)[4]) {
 
 // The words of codes of a step of rows g and g + 8, for each thread, then those of the lane's thread for each step.
 DIECAST_DEVICE Vector<16> code_words(const Step& low, const Step& high) {
-  u32 words[4];
-  const u32 first = __byte_perm(low.codes.words[0], high.codes.words[0], 0x5140),
-            second = __byte_perm(low.codes.words[1], high.codes.words[1], 0x5140),
-            third = __byte_perm(low.codes.words[0], high.codes.words[0], 0x7362),
-            fourth = __byte_perm(low.codes.words[1], high.codes.words[1], 0x7362);
-  words[0] = word_of_pairs(__byte_perm(first, second, 0x5410));
-  words[1] = word_of_pairs(__byte_perm(first, second, 0x7632));
-  words[2] = word_of_pairs(__byte_perm(third, fourth, 0x5410));
-  words[3] = word_of_pairs(__byte_perm(third, fourth, 0x7632));
-  turn(words);
-  return {{words[0], words[1], words[2], words[3]}};
+  const u32 pairs[4] = {low.codes.words[0], high.codes.words[0], low.codes.words[1], high.codes.words[1]};
+  Vector<16> v;
+  words_of_pairs(pairs, v.words);
+  turn(v.words);
+  return v;
 }
 
 // Writes what the lane has of a tile.

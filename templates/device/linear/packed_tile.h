@@ -65,21 +65,23 @@ DIECAST_DEVICE u32 pair_codes(u32 word) {
   if constexpr (Pair == 2) return word << 4 & kCodeBits;
   return (word ^ word << 8) & kCodeBits;
 }
-// The word of four pairs, pair 0 the lowest byte, each as a checkpoint has it: the first code in the low bits. Bits that pairs 0 to 2
-// have are moved, those of the same rotation together. Pair 3 is what the other bits leave: word ^ word << 8 must have it.
-DIECAST_DEVICE u32 word_of_pairs(u32 pairs) {
-  u32 word = pairs & 0x80000700u;
-  word |= rotate_right(pairs, 2) & 0x001C0020u;
-  word |= rotate_right(pairs, 6) & 0x00C00000u;
-  word |= rotate_right(pairs, 8) & 0x70000800u;
-  word |= rotate_right(pairs, 12) & 0x00008000u;
-  word |= rotate_right(pairs, 14) & 0x0021001Eu;
-  word |= rotate_right(pairs, 18) & 0x000000C0u;
-  word |= rotate_right(pairs, 20) & 0x07007000u;
-  word |= rotate_right(pairs, 26) & 0x00020001u;
-  word |= rotate_right(pairs, 28) & 0x08000000u;
-  word ^= (word >> 8 & 0x00010001u) ^ (word << 8 & 0x80C08000u);
-  return word ^ (word << 16 & 0x80800000u);
+// The words of a step for threads l to l + 3, whose rows are the same. Byte i of pairs[p] is what a checkpoint has as pair p of thread
+// l + i: its first code in the low bits. A register has one byte of all four words until the last lines turn them.
+DIECAST_DEVICE void words_of_pairs(const u32 (&pairs)[4], u32 (&words)[4]) {
+  const u32 a = pairs[0], b = pairs[1], c = pairs[2], d = pairs[3];
+  // Pair 3 is read as word ^ word << 8. Its four top bits thus run from byte to byte: bits 1, 3, 5, 7 with all below them.
+  u32 chain = d ^ (d << 2 & 0xA8A8A8A8u);
+  chain ^= chain << 4 & 0xA0A0A0A0u;
+  const u32 byte0 = ((d >> 2 ^ b) & 0x01010101u) | (b >> 6 & 0x02020202u) | (c << 2 & 0x1C1C1C1Cu) | (a >> 2 & 0x20202020u) |
+                    (chain << 6 & 0xC0C0C0C0u);
+  const u32 byte1 = (b & 0x07070707u) | (c & 0x08080808u) | (a << 4 & 0x70707070u) | (chain << 4 & 0x80808080u);
+  const u32 byte2 = ((d >> 6 ^ b >> 4) & 0x01010101u) | (b >> 2 & 0x02020202u) | (c >> 2 & 0x1C1C1C1Cu) |
+                    (a << 2 & 0x20202020u) | ((d << 2 ^ a << 4) & 0x40404040u) | (chain << 2 & 0x80808080u);
+  const u32 byte3 = (b >> 4 & 0x07070707u) | (c >> 4 & 0x08080808u) | (a & 0x70707070u) | (chain & 0x80808080u);
+  const u32 low01 = __byte_perm(byte0, byte1, 0x5140), low23 = __byte_perm(byte0, byte1, 0x7362);
+  const u32 high01 = __byte_perm(byte2, byte3, 0x5140), high23 = __byte_perm(byte2, byte3, 0x7362);
+  words[0] = __byte_perm(low01, high01, 0x5410), words[1] = __byte_perm(low01, high01, 0x7632);
+  words[2] = __byte_perm(low23, high23, 0x5410), words[3] = __byte_perm(low23, high23, 0x7632);
 }
 // The same pair as f16: code * 2^-14.
 DIECAST_DEVICE u32 f16_pair_codes(u32 pair) { return (pair | pair << 3) & 0x8E008E00u; }
