@@ -73,6 +73,10 @@ TEST(Gaps, AreExpertsThatATensorOfAllHasNot) {
     model.layers.0.mlp.experts.down_proj [3,64,64])"};
   EXPECT_EQ(without({}, model.config, model).size(), 0u) << "the bank's first tensor by name";
   EXPECT_EQ(without({"experts.down"}, model.config, model).size(), 2u);
+  const ModelFolder scalar{"scalar", model.config, R"(
+    model.embed_tokens.weight [256,64]
+    model.layers.0.mlp.experts.down_proj [])"};
+  EXPECT_EQ(without({}, scalar.config, scalar).size(), 0u);
 }
 
 TEST(Gaps, AreWeightsThatAModuleCannotBeWithout) {

@@ -96,6 +96,7 @@ class Gaps {
   void add(const TensorInfo& tensor, const LayerPart& part) {
     const std::string_view name = tensor.name;
     if (const std::string_view bank = fused_bank(name); !bank.empty()) {
+      if (tensor.shape.size() < 3) return;
       add_role(part, name);
       fused_.try_emplace(std::string(bank), tensor.shape[0]);
       return;
