@@ -58,14 +58,19 @@ int version(int part) {
 
 std::vector<int> archs() {
   const int number = version(0) * 10 + version(1);
-  std::istringstream words(
+  const std::string words =
       script_text("ARCHS", number >= 130   ? "75 80 86 87 88 89 90 100 103 110 120 121"
                            : number >= 129 ? "75 80 86 87 89 90 100 103 120 121"
                            : number >= 128 ? "75 80 86 87 89 90 100 120"
-                                           : "50 75 80 86 87 89 90"));
+                                           : "50 75 80 86 87 89 90");
+  // No stream: a library with a libstdc++ of its own, closed and opened again, has no locale for one.
   std::vector<int> out;
-  for (int arch; words >> arch;) out.push_back(arch);
-  return out;
+  char* next = nullptr;
+  for (const char* at = words.c_str();; at = next) {
+    const long arch = std::strtol(at, &next, 10);
+    if (next == at) return out;
+    out.push_back(static_cast<int>(arch));
+  }
 }
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }

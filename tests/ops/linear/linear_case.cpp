@@ -15,7 +15,7 @@ double tolerance(const reference::Linear& of, std::int64_t row, std::int64_t col
     for (std::int64_t k = 0; k < of.depth; ++k)
       sum += std::abs(double{of.x[static_cast<std::size_t>(row * of.depth + k)]} *
                       of.weights[static_cast<std::size_t>((col + half * of.cols) * of.depth + k)]);
-    magnitude += sum * reference::linear_factor(of, col + half * of.cols);
+    magnitude += sum * std::abs(double{reference::linear_factor(of, col + half * of.cols)});
   }
   const double sums = host ? 0.0 : magnitude * static_cast<double>(of.depth / 16 + 12) * 0x1p-22;
   const double value = std::abs(double{reference::linear_activated(of, row, col)});

@@ -65,13 +65,14 @@ std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) c
   // Parts of the depth are thread blocks of their own while tiles of out do not fill the GPU.
   const std::int64_t apart = split > 1 ? 1 : 0;
   constexpr std::string_view kFew = "linear_few", kMany = "linear_wgmma";
-  return {serve(8, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
-          serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 3}}),
-          serve(32, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}),
-          serve(64, kMany, {{"M_TILE", 64}, {"APART", apart}}),
-          serve(256, kMany, {{"M_TILE", 128}, {"APART", apart}}),
-          split > 1 ? serve(kAnyRows, kMany, {{"M_TILE", 128}})
-                    : serve(kAnyRows, kMany, {{"M_TILE", 256}, {"CLUSTER", 2}})};
+  std::vector<LinearKernel> all = {serve(8, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
+                                   serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 3}})};
+  if (split == 1) all.push_back(serve(32, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}));
+  all.push_back(serve(64, kMany, {{"M_TILE", 64}, {"APART", apart}}));
+  all.push_back(serve(256, kMany, {{"M_TILE", 128}, {"APART", apart}}));
+  all.push_back(split > 1 ? serve(kAnyRows, kMany, {{"M_TILE", 128}})
+                          : serve(kAnyRows, kMany, {{"M_TILE", 256}, {"CLUSTER", 2}}));
+  return all;
 }
 
 std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device) const {
