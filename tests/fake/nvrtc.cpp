@@ -63,7 +63,7 @@ std::vector<int> archs() {
                            : number >= 129 ? "75 80 86 87 89 90 100 103 120 121"
                            : number >= 128 ? "75 80 86 87 89 90 100 120"
                                            : "50 75 80 86 87 89 90");
-  // No stream: a library with a libstdc++ of its own, closed and opened again, has no locale for one.
+  // No stream: a library with its own libstdc++, closed and opened again, has no locale for one.
   std::vector<int> out;
   char* next = nullptr;
   for (const char* at = words.c_str();; at = next) {
