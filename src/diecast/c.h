@@ -11,6 +11,7 @@
 #define DIECAST_C_H
 
 #include <diecast/c/abi.h>
+#include <diecast/c/checkpoints.h>
 #include <diecast/c/ops.h>
 #include <diecast/c/packed_linear.h>
 
@@ -118,8 +119,8 @@ DIECAST_C_API int32_t diecast_kernel_spelling(diecast_handle kernel, diecast_tex
 /* Launches with arguments by the names of the template's `arg` lines, in any order. Tensors lie on
  * the kernel's device. A size that is left out is what the tensors' shapes say. The call never
  * compiles, loads or waits for the GPU. Errors: invalid_argument (a name that is not there, twice
- * or missing), dtype_mismatch, misaligned, shape_mismatch, missing_buffer, not_supported,
- * not_resident. */
+ * or missing; an output in another tensor's memory), dtype_mismatch, misaligned, shape_mismatch,
+ * missing_buffer, not_supported, not_resident. */
 DIECAST_C_API int32_t diecast_kernel_launch(diecast_handle kernel,
                                             const diecast_argument* arguments, size_t count,
                                             void* stream);
@@ -176,8 +177,9 @@ DIECAST_C_API int32_t diecast_cast_master_weights(diecast_handle runtime, diecas
 
 /* ---- checkpoints ---- */
 
-/* A safetensors file, an index or a folder to NVFP4, as `diecast quantize` does. options and report
- * may be null. Errors: those of the command; nothing half-written is left. */
+/* A safetensors file, an index or a folder to NVFP4 or an MX format, as `diecast quantize` does.
+ * options and report may be null. Errors: those of the command, value_not_allowed (an option's
+ * word); nothing half-written is left. */
 DIECAST_C_API int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle device,
                                               const char* input, const char* output,
                                               const diecast_quantize_folder_options* options,

@@ -2,51 +2,18 @@
 
 import json
 
-import ml_dtypes
 import numpy
 import pytest
-from conftest import TYPES, same_bytes
+from conftest import same_bytes
+from folders import ATTENTION, MLP, make_model, read, weights
 
 import diecast
 
-ATTENTION = [f"model.layers.0.self_attn.{name}_proj.weight" for name in "qkvo"]
-MLP = [f"model.layers.0.mlp.{name}_proj.weight" for name in ("gate", "up", "down")]
 CONFIG = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": []}}
 
 
-def weights():
-    """A model of one layer in bf16."""
-    random = numpy.random.default_rng(3)
-    shapes = {"model.embed_tokens.weight": (16, 32), "model.norm.weight": (32,), "lm_head.weight": (16, 32)}
-    shapes |= dict.fromkeys(ATTENTION + MLP, (32, 32))
-    return {name: random.standard_normal(shape).astype(ml_dtypes.bfloat16)
-            for name, shape in shapes.items()}
-
-
-def write(path, tensors):
-    header, at = {}, 0
-    for name, tensor in tensors.items():
-        header[name] = {"dtype": "BF16", "shape": tensor.shape, "data_offsets": [at, at + tensor.nbytes]}
-        at += tensor.nbytes
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text +
-                     b"".join(tensor.tobytes() for tensor in tensors.values()))
-
-
-def read(path):
-    whole = path.read_bytes()
-    size = int.from_bytes(whole[:8], "little")
-    header, data = json.loads(whole[8:8 + size]), whole[8 + size:]
-    header.pop("__metadata__", None)
-    return {name: numpy.frombuffer(data[slice(*of["data_offsets"])], TYPES[of["dtype"]]).reshape(of["shape"])
-            for name, of in header.items()}
-
-
 def test_the_bits_of_the_folder(tmp_path):
-    model, small = tmp_path / "model", tmp_path / "small"
-    model.mkdir()
-    write(model / "model.safetensors", weights())
-    (model / "config.json").write_text('{"num_hidden_layers": 1}')
+    model, small = make_model(tmp_path / "model", weights()), tmp_path / "small"
     diecast.quantize_folder(model, small, device="host")
     text = (small / "config.json").read_text()
     wanted = read(small / "model.safetensors")
@@ -55,27 +22,6 @@ def test_the_bits_of_the_folder(tmp_path):
         assert got.keys() == wanted.keys()
         for name, tensor in wanted.items():
             assert got[name].shape == tensor.shape and same_bytes(got[name], tensor), name
-
-
-def test_a_folder_is_verified(tmp_path):
-    model, small = tmp_path / "model", tmp_path / "small"
-    model.mkdir()
-    write(model / "model.safetensors", weights())
-    (model / "config.json").write_text('{"num_hidden_layers": 1}')
-    diecast.quantize_folder(model, small, device="host")
-    report = diecast.verify_folder(small)
-    assert report["quantized"] == 7 and report["faults"] == []
-    assert all(engine["loads"] and engine["version"] for engine in report["engines"].values())
-    assert {"vllm", "sglang"} == report["engines"].keys()
-    (small / "config.json").write_text("{}")
-    (small / "hf_quant_config.json").unlink()
-    report = diecast.verify_folder(str(small))
-    assert not any(engine["loads"] for engine in report["engines"].values())
-    assert all(fault["what"] and fault["fix"] and fault["engines"] for fault in report["faults"])
-    for path, code in ((small / "model.safetensors", "invalid_argument"), (tmp_path / "none", "file_not_found")):
-        with pytest.raises(diecast.Error) as caught:
-            diecast.verify_folder(path)
-        assert caught.value.code == code and caught.value.fix
 
 
 def test_scales_that_are_given():

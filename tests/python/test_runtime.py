@@ -122,18 +122,3 @@ def test_a_bundle_serves_what_a_manifest_names(tmp_path, matrix):
         assert runtime.counters()["disk_hits"] > 0 and runtime.counters()["compiled"] == 0
         with pytest.raises(diecast.WouldCompile):
             diecast.quantize_nvfp4(x, runtime=runtime, **HOST)
-
-
-def test_folders_are_quantized(tmp_path):
-    import json
-    weight = numpy.random.default_rng(0).standard_normal((32, 64)).astype("f4")
-    header = {"model.layers.0.mlp.up_proj.weight":
-              {"dtype": "F32", "shape": [32, 64], "data_offsets": [0, weight.nbytes]}}
-    text = json.dumps(header).encode()
-    source = tmp_path / "model.safetensors"
-    source.write_bytes(len(text).to_bytes(8, "little") + text + weight.tobytes())
-    report = diecast.quantize_folder(source, tmp_path / "out.safetensors", device="host")
-    assert report["quantized"] == 1 and (tmp_path / "out.safetensors").exists()
-    with pytest.raises(diecast.ExecutionError) as raised:
-        diecast.quantize_folder(tmp_path / "none", tmp_path / "x", device="host")
-    assert raised.value.code == "file_not_found"

@@ -250,50 +250,6 @@ typedef struct diecast_master_cast_options {
   int32_t padded_scales; /* linear scales lie in 128n rows of 4n columns */
 } diecast_master_cast_options;
 
-/* ---- checkpoints ---- */
-
-typedef struct diecast_quantize_folder_options {
-  size_t size;
-  const char* profile;       /* null: te */
-  const char* four_over_six; /* null: off; mae, mse */
-  int32_t e4m3_bound;        /* 0: 448 */
-  int32_t row_scaled, strict;
-  const char* const* include; /* globs */
-  size_t include_count;
-  const char* const* exclude;
-  size_t exclude_count;
-} diecast_quantize_folder_options;
-
-typedef struct diecast_folder_report {
-  size_t size;
-  uint64_t copied, quantized, input_bytes, output_bytes, nonfinite;
-} diecast_folder_report;
-
-/* A weight that is new while an engine serves a quantized folder. */
-typedef struct diecast_new_weight {
-  const char* name;             /* as the model without quantization has it */
-  const diecast_tensor* tensor; /* dense; preparing looks at its type and shape alone */
-  const diecast_tensor* amax;   /* f32 [1], of all that share its scale; null: it is found */
-  float input_scale;            /* amax / 2688 of its inputs; 0: 1 */
-} diecast_new_weight;
-
-typedef struct diecast_quantize_for_options {
-  size_t size;
-  const char* profile;       /* null: te */
-  const char* four_over_six; /* null: off; mae, mse */
-  int32_t e4m3_bound;        /* 0: 448 */
-  int32_t whole_families;    /* the model has no others of what shares a scale */
-} diecast_quantize_for_options;
-
-/* A tensor of the folder, to be written. */
-typedef struct diecast_stored_tensor {
-  const char* name;  /* as the quantized folder has it; lives as long as what is prepared */
-  const char* dtype; /* as safetensors has it: "U8", "F8_E4M3", "F32" */
-  int32_t ndim;
-  int64_t shape[8];
-  uint64_t bytes;
-} diecast_stored_tensor;
-
 #ifdef __cplusplus
 }
 #endif

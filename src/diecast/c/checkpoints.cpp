@@ -4,6 +4,7 @@
 #include <diecast/c/op_table.h>
 #include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/input_scales.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/verify/report_json.h>
@@ -23,17 +24,80 @@ Result<void> take_globs(std::vector<std::string>& to, const char* const* globs, 
   return {};
 }
 
+// An option that is left open where no word is given.
+template <HasWords Enum>
+Result<void> take_word(std::optional<Enum>& to, const char* word, std::string_view name) {
+  if (word == nullptr) return {};
+  DIECAST_TRY(to, read_word<Enum>(word, kFunction, name));
+  return {};
+}
+
+Result<void> take_layout(QuantizeOptions& to, const diecast_quantize_folder_options& given) {
+  if (given.scale_layout == nullptr && given.high_first == 0) return {};
+  to.layout.emplace();
+  to.layout->high_first = given.high_first != 0;
+  DIECAST_TRY(to.layout->scales,
+              read_word<ScaleLayout>(given.scale_layout, kFunction, "scale_layout"));
+  return {};
+}
+
+Result<void> take_choices(QuantizeOptions& to, const diecast_quantize_folder_options& given) {
+  DIECAST_TRY(to.scheme.profile, read_word<Profile>(given.profile, kFunction, "profile"));
+  DIECAST_TRY(to.scheme.four_over_six,
+              read_word<FourOverSix>(given.four_over_six, kFunction, "four_over_six"));
+  if (given.e4m3_bound != 0) to.scheme.e4m3_bound = given.e4m3_bound;
+  DIECAST_CHECK(take_word(to.format, given.format, "format"));
+  DIECAST_CHECK(take_word(to.config, given.config, "config"));
+  DIECAST_TRY(to.recipe, read_word<WeightRecipe>(given.recipe, kFunction, "recipe"));
+  DIECAST_TRY(to.experts, read_word<ExpertForm>(given.experts, kFunction, "experts"));
+  return take_layout(to, given);
+}
+
+Result<std::uint64_t> layers(std::int64_t given, std::string_view name) {
+  DIECAST_TRY(const std::int64_t count, read_count(given, INT64_MAX, kFunction, name));
+  return static_cast<std::uint64_t>(count);
+}
+
 Result<QuantizeOptions> plan_options(const diecast_quantize_folder_options& given) {
   QuantizeOptions out;
   out.row_scaled = given.row_scaled != 0;
   out.strict = given.strict != 0;
-  DIECAST_TRY(out.scheme.profile, read_word<Profile>(given.profile, kFunction, "profile"));
-  DIECAST_TRY(out.scheme.four_over_six,
-              read_word<FourOverSix>(given.four_over_six, kFunction, "four_over_six"));
-  if (given.e4m3_bound != 0) out.scheme.e4m3_bound = given.e4m3_bound;
+  out.force = given.force != 0;
+  out.allow_nonfinite = given.allow_nonfinite != 0;
+  out.keep_fp8 = given.keep_fp8 != 0;
+  DIECAST_CHECK(take_choices(out, given));
+  DIECAST_TRY(out.first_layers, layers(given.first_layers, "first_layers"));
+  DIECAST_TRY(out.last_layers, layers(given.last_layers, "last_layers"));
+  if (given.input_scale != 0) out.input_scale = static_cast<float>(given.input_scale);
+  if (given.input_scales != nullptr) {
+    DIECAST_TRY(out.input_scales, read_input_scales(given.input_scales));
+  }
   DIECAST_CHECK(take_globs(out.include, given.include, given.include_count, "include"));
+  DIECAST_CHECK(take_globs(out.keep, given.keep, given.keep_count, "keep"));
   DIECAST_CHECK(take_globs(out.exclude, given.exclude, given.exclude_count, "exclude"));
+  DIECAST_CHECK(take_globs(out.mxfp8, given.mxfp8, given.mxfp8_count, "mxfp8"));
   return out;
+}
+
+Result<ConvertOptions> convert_options(const diecast_quantize_folder_options& given,
+                                       const Device& device) {
+  ConvertOptions out;
+  DIECAST_TRY(const std::int64_t jobs, read_count(given.jobs, kMostJobs, kFunction, "jobs"));
+  out.jobs = jobs == 0 ? default_jobs(device) : static_cast<std::size_t>(jobs);
+  out.overwrite = given.overwrite != 0;
+  return out;
+}
+
+diecast_folder_report told_of(const ConvertReport& done) {
+  return {.size = sizeof(diecast_folder_report),
+          .copied = done.copied,
+          .quantized = done.quantized,
+          .input_bytes = done.input_bytes,
+          .output_bytes = done.output_bytes,
+          .nonfinite = done.nonfinite.size(),
+          .dequantized = done.dequantized,
+          .cast_blocks = done.cast_blocks,
+          .exact_blocks = done.exact_blocks};
 }
 
 }  // namespace
@@ -59,16 +123,10 @@ std::int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle devi
     DIECAST_TRY(const QuantizeOptions plan_with, plan_options(given));
     DIECAST_TRY(const Checkpoint from, Checkpoint::open(input, plan_with.strict));
     DIECAST_TRY(const Plan plan, plan_quantize(from, plan_with));
-    ConvertOptions how;
-    how.jobs = default_jobs(*on);
+    DIECAST_TRY(const ConvertOptions how, convert_options(given, *on));
     DIECAST_TRY(const ConvertReport done,
                 convert(from, plan, output, device_kernels(with->runtime, on, plan.scheme), how));
-    const diecast_folder_report told{sizeof(diecast_folder_report),
-                                     done.copied,
-                                     done.quantized,
-                                     done.input_bytes,
-                                     done.output_bytes,
-                                     done.nonfinite.size()};
+    const diecast_folder_report told = told_of(done);
     return write_structure(report, &told, sizeof told, "report");
   });
 }

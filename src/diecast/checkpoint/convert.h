@@ -9,6 +9,7 @@
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/side_files.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -54,6 +55,8 @@ struct ConvertProgress {
   std::string_view name;              // of the tensor at hand
   const SideFiles& side_files;        // what goes along
 };
+
+inline constexpr std::size_t kMostJobs = 256;  // that users ask for
 
 struct ConvertOptions {
   // Threads that read, quantize and write, each what shares an amax or a copy at a time. The output

@@ -9,6 +9,7 @@
 #include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,6 +51,9 @@ inline constexpr std::string_view kStaysQuantized = "stays quantized";
 // Which of the language model's weights are quantized: all; experts; these and other MLPs; these
 // and the projections behind attention.
 enum class WeightRecipe : std::uint8_t { all, experts, mlp, mlp_o };
+constexpr auto words_of(WeightRecipe) {
+  return std::to_array<std::string_view>({"default", "experts", "mlp", "mlp+o"});
+}
 
 enum class Action : std::uint8_t { copy, quantize, dequantize };
 std::string_view action_name(Action action);
@@ -139,6 +143,7 @@ struct Plan {
 
 // What becomes of all experts of a layer in one tensor.
 enum class ExpertForm : std::uint8_t { split, fused };
+constexpr auto words_of(ExpertForm) { return std::to_array<std::string_view>({"split", "fused"}); }
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row

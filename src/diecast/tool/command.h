@@ -2,6 +2,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/checkpoint/convert.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -92,7 +93,7 @@ inline void add_conversion_jobs(CLI::App& command, std::size_t& jobs) {
       .add_option("--jobs", jobs,
                   "Weights on their way at a time (0: as many as keep the device busy); the output "
                   "is the same")
-      ->check(CLI::Range(0, 256))
+      ->check(CLI::Range(std::size_t{0}, kMostJobs))
       ->capture_default_str();
 }
 

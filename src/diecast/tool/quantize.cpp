@@ -78,24 +78,17 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
   command
       .add_option_function<std::string>(
           "--experts",
-          [&plan](const std::string& given) {
-            plan.experts = given == "fused" ? ExpertForm::fused : ExpertForm::split;
-          },
+          [&plan](const std::string& given) { plan.experts = *parse_word<ExpertForm>(given); },
           "fused: experts that lie in one tensor, in columns, stay in one (Llama-4 for "
           "TensorRT-LLM)")
-      ->check(CLI::IsMember({"split", "fused"}))
+      ->check(CLI::IsMember(words<ExpertForm>()))
       ->default_str("split");
   command
       .add_option_function<std::string>(
           "--recipe",
-          [&plan](const std::string& given) {
-            plan.recipe = given == "experts" ? WeightRecipe::experts
-                          : given == "mlp"   ? WeightRecipe::mlp
-                          : given == "mlp+o" ? WeightRecipe::mlp_o
-                                             : WeightRecipe::all;
-          },
+          [&plan](const std::string& given) { plan.recipe = *parse_word<WeightRecipe>(given); },
           "experts: only these. mlp: MLPs too. mlp+o: the projections behind attention too")
-      ->check(CLI::IsMember({"default", "experts", "mlp", "mlp+o"}))
+      ->check(CLI::IsMember(words<WeightRecipe>()))
       ->default_str("default");
   command
       .add_option("--first-layers", plan.first_layers,

@@ -53,8 +53,9 @@ PyMODINIT_FUNC PyInit__core() {
   using namespace diecast::python;
   Ref module(PyModule_Create(&definition));
   if (!module || add_handles(module.get()) != 0 || add_ops(module.get()) != 0 ||
-      add_runtime(module.get()) != 0 || add_kernels(module.get()) != 0 ||
-      add_weights(module.get()) != 0 || add_quantize_for(module.get()) != 0 ||
+      add_runtime(module.get()) != 0 || add_folders(module.get()) != 0 ||
+      add_kernels(module.get()) != 0 || add_weights(module.get()) != 0 ||
+      add_quantize_for(module.get()) != 0 ||
       PyModule_AddIntConstant(module.get(), "packed_linear_version",
                               DIECAST_PACKED_LINEAR_VERSION) != 0 ||
       PyModule_AddStringConstant(module.get(), "version", diecast_version()) != 0)

@@ -20,13 +20,6 @@ void on_event(void* user, const char* event, const char* spelling, const char* d
   PyGILState_Release(state);
 }
 
-// Runs what gives a code without the lock. Null: an exception is set.
-template <class Function>
-PyObject* none_of(Function&& function) {
-  if (without_gil(function) != diecast_ok) return raise_last();
-  Py_RETURN_NONE;
-}
-
 template <class Function>
 PyObject* handle_by(Function&& function) {
   diecast_handle made = 0;
@@ -215,53 +208,6 @@ PyObject* cuda_device_count(PyObject*, PyObject*) {
   return PyLong_FromLong(count);
 }
 
-// Globs of a list of texts, which lives until the call returns.
-int globs_of(PyObject* list, const char** to, int most) {
-  const Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : most + 1;
-  if (count > most) {
-    PyErr_Format(PyExc_TypeError, "globs are a list of at most %d texts", most);
-    return -1;
-  }
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if ((to[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr)) == nullptr) return -1;
-  return static_cast<int>(count);
-}
-
-PyObject* quantize_folder(PyObject*, PyObject* arguments) {
-  constexpr int kMostGlobs = 64;
-  const char *include[kMostGlobs], *exclude[kMostGlobs];
-  unsigned long long runtime = 0, device = 0;
-  const char *input = nullptr, *output = nullptr;
-  PyObject *included = nullptr, *excluded = nullptr;
-  diecast_quantize_folder_options options{};
-  options.size = sizeof options;
-  if (!PyArg_ParseTuple(arguments, "KKsszzippOO", &runtime, &device, &input, &output,
-                        &options.profile, &options.four_over_six, &options.e4m3_bound,
-                        &options.row_scaled, &options.strict, &included, &excluded))
-    return nullptr;
-  const int in = globs_of(included, include, kMostGlobs);
-  const int out = in < 0 ? -1 : globs_of(excluded, exclude, kMostGlobs);
-  if (out < 0) return nullptr;
-  options.include = include;
-  options.include_count = static_cast<std::size_t>(in);
-  options.exclude = exclude;
-  options.exclude_count = static_cast<std::size_t>(out);
-  diecast_folder_report report{};
-  report.size = sizeof report;
-  const Ref done(none_of(
-      [&] { return diecast_quantize_folder(runtime, device, input, output, &options, &report); }));
-  if (!done) return nullptr;
-  return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "copied", report.copied, "quantized",
-                       report.quantized, "input_bytes", report.input_bytes, "output_bytes",
-                       report.output_bytes, "nonfinite", report.nonfinite);
-}
-
-PyObject* verify_folder(PyObject*, PyObject* folder) {
-  const char* const path = PyUnicode_AsUTF8AndSize(folder, nullptr);
-  if (path == nullptr) return nullptr;
-  return text_by([&](diecast_text* text) { return diecast_verify_folder(path, text); });
-}
-
 PyMethodDef methods[] = {
     {"runtime_open", runtime_open, METH_VARARGS, nullptr},
     {"template_add", template_add, METH_VARARGS, nullptr},
@@ -285,8 +231,6 @@ PyMethodDef methods[] = {
     {"cache_state", cache_state, METH_VARARGS, nullptr},
     {"device_info", device_info, METH_VARARGS, nullptr},
     {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
-    {"quantize_folder", quantize_folder, METH_VARARGS, nullptr},
-    {"verify_folder", verify_folder, METH_O, nullptr},
     {}};
 
 }  // namespace

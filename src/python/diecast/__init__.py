@@ -19,11 +19,11 @@ _core.set_current_stream(_frameworks.current_stream)
 _core.set_find_nvrtc(_frameworks.find_nvrtc)
 
 from ._core import output_shapes, prepare  # noqa: E402
+from ._folders import quantize_folder, verify_folder  # noqa: E402
 from ._kernel import Kernel, kernel  # noqa: E402
 from ._linear import PackedLinear  # noqa: E402
 from ._quantize_for import quantize_for  # noqa: E402
-from ._runtime import (Runtime, cuda_device_count, device_info, quantize_folder,  # noqa: E402
-                       runtime, verify_folder)
+from ._runtime import Runtime, cuda_device_count, device_info, runtime  # noqa: E402
 
 __version__ = _core.version
 for _name in _core.op_names:

@@ -165,33 +165,6 @@ def cuda_device_count():
     return _core.cuda_device_count()
 
 
-def quantize_folder(input, output, *, profile=None, row_scaled=False, four_over_six=None,
-                    e4m3_bound=448, strict=False, include=(), exclude=(), device=None, runtime=None):
-    """Quantizes a checkpoint to NVFP4, as `diecast quantize` does: a safetensors file, an index of
-    several, or a model's folder. device: "host", or a CUDA device; None: the current one.
-
-    include, exclude: globs of names, one or several. Returns a dict: copied, quantized, input_bytes,
-    output_bytes, nonfinite. Nothing half-written is left behind an error."""
-    with_runtime = _default if runtime is None else runtime
-    return _core.quantize_folder(with_runtime.handle, _core.device_handle(device), os.fsdecode(input),
-                                 os.fsdecode(output), profile, four_over_six, e4m3_bound, row_scaled,
-                                 strict, _globs(include), _globs(exclude))
-
-
-def _globs(given):
-    return [os.fsdecode(glob) for glob in ([given] if isinstance(given, str) else given)]
-
-
-def verify_folder(folder):
-    """Would engines load this folder of quantized weights? As `diecast verify` asks, of its config and
-    tensors alone.
-
-    Returns a dict. engines: of each, version and loads (None where its rules are not known); faults:
-    dicts of engines, what, fix and count; notes; quantized and others, the numbers of modules."""
-    import json
-    return json.loads(_core.verify_folder(os.fsdecode(folder)))
-
-
 @atexit.register
 def _end():
     """Events call Python, which ends before the process does; and the cache keeps its counts."""
