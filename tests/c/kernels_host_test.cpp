@@ -88,6 +88,29 @@ TEST_F(COwnKernel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(launch({x_, f, o}), diecast_dtype_mismatch);
 }
 
+TEST_F(COwnKernel, RefusesToWriteWhereAnInputLies) {
+  const auto f = tensor("factor", factor), o = tensor("out", out);
+  x->data = out_.data();
+  EXPECT_EQ(launch({tensor("x", x), f, o}), diecast_invalid_argument);
+  EXPECT_EQ(last_error(),
+            "invalid_argument: scale_rows: out is written and x lies in the same memory\n"
+            "  fix: pass memory of its own for each output");
+  EXPECT_EQ(out_, std::vector<float>(6));
+}
+
+TEST_F(COwnKernel, LooksAtANumberInDeviceMemoryAsAtATensor) {
+  const auto x_ = tensor("x", x), f = tensor("factor", factor), o = tensor("out", out);
+  const auto launch_with = [&](const diecast_tensor* rows) {
+    return launch({x_, f, o, {"rows", DIECAST_DEVICE_SIZE, rows, 2, 0, nullptr}});
+  };
+  EXPECT_EQ(launch_with(nullptr), diecast_invalid_argument);
+  std::vector<std::int64_t> number = {2};
+  CTensor rows{number, {1}, 0};
+  rows->shape = nullptr;
+  EXPECT_EQ(launch_with(rows.get()), diecast_invalid_argument);
+  EXPECT_EQ(launch_with(factor.get()), diecast_dtype_mismatch);
+}
+
 TEST_F(COwnKernel, IsTunedWithARecordForEachConfiguration) {
   std::vector<std::string> lines;
   const auto keep = [](void* user, const char* line) {

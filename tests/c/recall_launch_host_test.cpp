@@ -124,6 +124,11 @@ TEST_F(CRecalledLaunch, DoesAndSaysWhatAFirstOneDoes) {
       [](Launch& of) { of.x->device_id = 1; },
       [](Launch& of) { of.strides[0] = 5, of.x->strides = of.strides; },
       [](Launch& of) { of.x->strides = of.strides; },
+      [](Launch& of) { of.out->data = of.x->data; },
+      [](Launch& of) { of.out->data = of.x_.data() + 11; },
+      [](Launch& of) { of.out->data = of.x_.data() + 12; },
+      [](Launch& of) { of.shift->data = of.out_.data() + 8; },
+      [](Launch& of) { of.shift->data = of.x->data; },
       [](Launch& of) { of.shift->data = nullptr; },
       [](Launch& of) { of.shift->shape[0] = 4; },
   };

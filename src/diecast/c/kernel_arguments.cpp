@@ -1,6 +1,8 @@
 // Arguments by name, and sizes from shapes; see kernel_arguments.h.
 #include <diecast/base/text.h>
+#include <diecast/c/apart.h>
 #include <diecast/c/kernel_arguments.h>
+#include <diecast/c/status.h>
 #include <diecast/c/tensors.h>
 
 #include <algorithm>
@@ -39,6 +41,7 @@ class ByName {
     DIECAST_CHECK(match());
     for (std::size_t i = 0; i < wanted_.size(); ++i) DIECAST_CHECK(take_given_size(i));
     for (std::size_t i = 0; i < wanted_.size(); ++i) DIECAST_CHECK(take_shape(i));
+    DIECAST_CHECK(check_apart(name(), placed_));
     std::vector<KernelArgument> out;
     out.reserve(wanted_.size());
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
@@ -90,6 +93,7 @@ class ByName {
       const std::int32_t kind = given_[i]->kind;
       if (kind != DIECAST_SIZE && kind != DIECAST_INTEGER && kind != DIECAST_DEVICE_SIZE)
         return wrong(ErrorCode::invalid_argument, wanted.name, "it is a size", "pass an integer");
+      if (kind == DIECAST_DEVICE_SIZE) DIECAST_CHECK(place(wanted, given_[i]->tensor));
       sizes_.emplace_back(wanted.name, given_[i]->integer);
     } else if (wanted.fixed) {
       sizes_.emplace_back(wanted.name, wanted.fixed_value);
@@ -124,6 +128,16 @@ class ByName {
     return out;
   }
 
+  Result<void> place(const BoundArgument& wanted, const diecast_tensor* given) {
+    DIECAST_CHECK(check_given(given, name(), wanted.name));
+    DIECAST_TRY(const Extent extent, check_tensor(*given, {name(), wanted.name}));
+    DIECAST_CHECK(check_place(*given, kernel_.device(), {name(), wanted.name}));
+    const bool written =
+        wanted.kind == Argument::Kind::tensor && wanted.direction != Argument::Direction::in;
+    placed_.push_back({wanted.name, extent, written});
+    return {};
+  }
+
   // Sizes that stand alone in a shape are learnt.
   Result<void> take_shape(std::size_t i) {
     const BoundArgument& wanted = wanted_[i];
@@ -131,8 +145,7 @@ class ByName {
     if (given_[i]->kind != DIECAST_TENSOR || given_[i]->tensor == nullptr)
       return wrong(ErrorCode::invalid_argument, wanted.name, "it is a tensor", "pass a tensor");
     const diecast_tensor& tensor = *given_[i]->tensor;
-    DIECAST_CHECK(check_tensor(tensor, {name(), wanted.name}));
-    DIECAST_CHECK(check_place(tensor, kernel_.device(), {name(), wanted.name}));
+    DIECAST_CHECK(place(wanted, &tensor));
     DIECAST_TRY(const auto dims, dimensions(wanted, tensor));
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const std::string& text = wanted.shape[d].text();
@@ -181,7 +194,7 @@ class ByName {
       const Expression& expected = wanted.shape[d];
       if (const std::int64_t* const size = known(expected.text()); size && *size == dims[d])
         continue;
-      DIECAST_TRY(const std::int64_t size, extent(expected));
+      DIECAST_TRY(const std::int64_t size, value(expected));
       if (size == dims[d] || elements_of(given) == 0) continue;
       return wrong(ErrorCode::shape_mismatch, wanted.name,
                    cat("it is ", shape_of(given).text(), ", and ", expected.text(), " is ", size),
@@ -190,7 +203,7 @@ class ByName {
     return {};
   }
 
-  Result<std::int64_t> extent(const Expression& of) const {
+  Result<std::int64_t> value(const Expression& of) const {
     const Names names = kernel_.specialization().names();
     return of.evaluate([&](std::string_view name) -> std::optional<std::int64_t> {
       if (const std::int64_t* const size = known(name)) return *size;
@@ -213,6 +226,7 @@ class ByName {
   const std::span<const diecast_argument> all_;
   std::vector<const diecast_argument*> given_;                    // by the place of the `arg` line
   std::vector<std::pair<std::string_view, std::int64_t>> sizes_;  // by the names of `arg` lines
+  std::vector<PlacedTensor> placed_;
 };
 
 }  // namespace

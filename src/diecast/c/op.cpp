@@ -1,5 +1,6 @@
 // What all ops of the C interface share, and the interface's functions of ops; see op.h.
 #include <diecast/base/text.h>
+#include <diecast/c/apart.h>
 #include <diecast/c/op.h>
 
 #include <algorithm>
@@ -16,13 +17,6 @@ std::span<const diecast_tensor*> fields(const diecast_op_info& info, void* tenso
 
 bool is_written(const diecast_op_tensor& tensor) {
   return tensor.role == DIECAST_OUTPUT || tensor.role == DIECAST_SCRATCH;
-}
-
-Error written_twice(const diecast_op_info& info, std::size_t a, std::size_t b) {
-  return {ErrorCode::invalid_argument,
-          cat(info.name, ": ", info.tensors[a].name, " is written and ", info.tensors[b].name,
-              " lies in the same memory"),
-          "pass memory of its own for each output"};
 }
 
 struct PreparedObject : Object {
@@ -45,22 +39,15 @@ void Outputs::add(std::string_view field, DType type, const Shape& shape) {
 Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device) {
   const auto given = fields(info, const_cast<void*>(tensors));
   constexpr std::size_t kMost = 32;
-  std::array<Extent, kMost> extents;
+  std::array<PlacedTensor, kMost> placed;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    extents[i] = {};
+    placed[i] = {info.tensors[i].name, {}, is_written(info.tensors[i])};
     if (given[i] == nullptr) continue;
     const TensorName name{info.name, info.tensors[i].name};
-    DIECAST_TRY(extents[i], check_tensor(*given[i], name));
+    DIECAST_TRY(placed[i].extent, check_tensor(*given[i], name));
     if (device != nullptr) DIECAST_CHECK(check_place(*given[i], *device, name));
   }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] == nullptr || !is_written(info.tensors[i])) continue;
-    for (std::size_t j = 0; j < given.size(); ++j) {
-      if (j == i || given[j] == nullptr || (j < i && is_written(info.tensors[j]))) continue;
-      if (overlap(extents[i], extents[j])) return written_twice(info, i, j);
-    }
-  }
-  return {};
+  return check_apart(info.name, std::span(placed).first(given.size()));
 }
 
 void StandIns::fill(const diecast_op_info& info, void* tensors, const Outputs& outputs) {

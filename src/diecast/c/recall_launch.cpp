@@ -2,6 +2,7 @@
 #include <diecast/c/kernel_arguments.h>
 #include <diecast/c/recall_launch.h>
 #include <diecast/c/tensor_numbers.h>
+#include <diecast/c/tensors.h>
 
 #include <algorithm>
 #include <cstring>
@@ -52,6 +53,10 @@ bool RecalledLaunch::keep_one(const Kernel& of, const diecast_argument& given,
   while (wanted[kept.at].name != given.name) ++kept.at;
   if (given.kind != DIECAST_TENSOR) return true;
   if (given.tensor->data == nullptr || given.tensor->ndim > kMostDimensions) return false;
+  const auto extent = check_tensor(*given.tensor, {});
+  if (!extent) return false;
+  kept.extent = extent->rows == 0 ? 0 : (extent->rows - 1) * extent->pitch + extent->width;
+  kept.written = wanted[kept.at].direction != Argument::Direction::in;
   return each_number(*given.tensor, [&](std::uint64_t number) {
     if (numbers == kNumbers) return false;
     numbers_[numbers++] = number;
@@ -62,10 +67,33 @@ bool RecalledLaunch::keep_one(const Kernel& of, const diecast_argument& given,
 [[gnu::hot]] std::span<const KernelArgument> RecalledLaunch::take(
     std::uint64_t kernel, std::span<const diecast_argument> given) {
   if (kernel != kernel_ || given.size() != given_count_) return {};
+  if (take_all(given)) return {values_.data(), value_count_};
+  kernel_ = 0;  // its addresses are of two launches
+  return {};
+}
+
+[[gnu::hot]] bool RecalledLaunch::take_all(std::span<const diecast_argument> given) {
   const std::uint64_t* expected = numbers_.data();
+  moved_ = false;
   for (std::size_t i = 0; i < given_count_; ++i)
-    if (!take_one(given_[i], given[i], expected)) return {};
-  return {values_.data(), value_count_};
+    if (!take_one(given_[i], given[i], expected)) return false;
+  return !moved_ || is_apart();
+}
+
+// What lies within another's bytes may still lie between its rows: the full check says.
+[[gnu::hot]] bool RecalledLaunch::is_apart() const {
+  const auto address = [&](std::size_t i) {
+    return static_cast<const char*>(values_[given_[i].at].data);
+  };
+  for (std::size_t i = 0; i < given_count_; ++i) {
+    if (!given_[i].written) continue;
+    for (std::size_t j = 0; j < given_count_; ++j) {
+      if (j != i && given_[j].kind == DIECAST_TENSOR &&
+          address(i) < address(j) + given_[j].extent && address(j) < address(i) + given_[i].extent)
+        return false;
+    }
+  }
+  return true;
 }
 
 [[gnu::hot]] bool RecalledLaunch::take_one(const Given& kept, const diecast_argument& given,
@@ -79,6 +107,7 @@ bool RecalledLaunch::keep_one(const Kernel& of, const diecast_argument& given,
         !each_number(*given.tensor, [&](std::uint64_t number) { return number == *expected++; }))
       return false;
     const char* const address = address_of(*given.tensor);
+    moved_ |= value.data != address;
     value.data = address;
     return reinterpret_cast<std::uintptr_t>(address) % kAlignment == 0;
   }

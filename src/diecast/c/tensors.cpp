@@ -181,18 +181,6 @@ Result<void> check_place(const diecast_tensor& tensor, const Device& device,
                "pass tensors of one device; the host device takes those of the CPU"};
 }
 
-// Rows with one pitch may lie between each other's.
-bool overlap(const Extent& a, const Extent& b) {
-  if (a.rows == 0 || b.rows == 0) return false;
-  const Extent& low = a.begin <= b.begin ? a : b;
-  const Extent& high = a.begin <= b.begin ? b : a;
-  const auto offset = static_cast<std::int64_t>(high.begin - low.begin);
-  if (offset >= (low.rows - 1) * low.pitch + low.width) return false;
-  if (low.pitch != high.pitch || low.pitch == 0) return true;
-  const std::int64_t column = offset % low.pitch;
-  return column < low.width || column + high.width > low.pitch;
-}
-
 Shape shape_of(const diecast_tensor& tensor) {
   return Shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
 }

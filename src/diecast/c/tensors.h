@@ -38,7 +38,6 @@ Result<Extent> check_tensor(const diecast_tensor& tensor, const TensorName& name
 // That it lies where the device reads it. Errors: invalid_argument.
 Result<void> check_place(const diecast_tensor& tensor, const Device& device,
                          const TensorName& name);
-bool overlap(const Extent& a, const Extent& b);
 
 // What follows is for tensors that passed check_tensor(); null is fine where it says so.
 

@@ -101,6 +101,18 @@ def _allocate_buffer(like, dtype, shape):
     return memory.cast(format, shape) if len(shape) > 0 else memory.cast(format)
 
 
+def copy(tensor):
+    """A tensor of the same values, framework and device."""
+    root = _root(tensor)
+    if root == "torch":
+        return tensor.detach().clone()
+    if root:
+        return tensor.copy()
+    view = memoryview(tensor)
+    whole = memoryview(bytearray(view.tobytes()))
+    return whole.cast(view.format, view.shape) if view.nbytes and view.ndim else whole.cast(view.format)
+
+
 def same(a, b):
     """Whether two tensors have the same bytes; on a GPU, the same values."""
     if _root(a) != _root(b) or not (_root(b) or hasattr(b, "tobytes")):

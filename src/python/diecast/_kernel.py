@@ -128,9 +128,11 @@ class Kernel(_core.Launcher):
     def check(self, reference, *tensors, device=None, close=None, **fixed):
         """Runs every variant of the space on these tensors against a Python function of them.
 
-        reference(*tensors) gives what the outputs should be. close(a, b) says whether two outputs
-        agree; without it every byte has to. Returns the number of variants."""
-        wanted = reference(*tensors)
+        reference(*tensors) gives what is written: a value for each output, which the kernel makes, and
+        for each `inout` tensor, in the header's order. Each call gets copies of the latter, the
+        reference too. close(a, b) says whether two values agree; without it every byte has to. Returns
+        the number of variants."""
+        wanted = reference(*self._copies(tensors))
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         values, parameters = self._take(tensors, dict(fixed))
         self._bind_types(values, parameters)
@@ -138,17 +140,36 @@ class Kernel(_core.Launcher):
         seen = self.variants(whole.rpartition("@ ")[2], **parameters)
         for spelling in seen:
             point = dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:])
-            got = self(*tensors, device=device, **point)
-            got = got if isinstance(got, tuple) else (got,)
-            if len(got) != len(wanted) or got[0] is None:
-                count = 0 if got[0] is None else len(got)
-                raise ArgumentError("shape_mismatch", f"{self.name} makes {count} outputs, the reference "
-                                    f"gives {len(wanted)}", "have it return one for each that is left out")
+            given = self._copies(tensors)
+            got = self._written_by(given, self(*given, device=device, **point))
+            if not got or len(got) != len(wanted):
+                raise ArgumentError("shape_mismatch", f"{self.name} makes {len(got)} outputs, the reference "
+                                    f"gives {len(wanted)}",
+                                    "leave outputs out; have it return one for each, and for each inout")
             for output, expected in zip(got, wanted):
                 if not (close or _frameworks.same)(output, expected):
                     raise ArgumentError("results_differ", f"{spelling} differs from the reference",
                                         "mend the template, or pass close= for a tolerance")
         return len(seen)
+
+    def _copies(self, tensors):
+        """These tensors, and copies of those that a call reads and writes."""
+        reads_and_writes = [a["direction"] == "inout" for a in self._arguments]
+        return [_frameworks.copy(tensor) if copied and tensor is not None else tensor
+                for tensor, copied in zip(tensors, reads_and_writes)] + list(tensors[len(reads_and_writes):])
+
+    def _written_by(self, given, made):
+        """What a call with these tensors read and wrote, and what it made, in the header's order."""
+        made = iter(() if made is None else made if isinstance(made, tuple) else (made,))
+        values = dict(zip((a["name"] for a in self._arguments), given))
+        written = []
+        for argument in self._arguments:
+            value = values.get(argument["name"])
+            if argument["direction"] == "inout" and value is not None:
+                written.append(value)
+            elif argument["direction"] == "out" and value is None and not argument["optional"]:
+                written.append(next(made))
+        return written
 
     def _form(self, tensors, named):
         """What calls of so many tensors and of these names have in common, for the extension: the
