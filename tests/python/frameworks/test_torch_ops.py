@@ -295,3 +295,17 @@ def test_tensors_that_only_stand_for_others_are_refused():
     x = matrix(4, 64)
     assert same(diecast.quantize_nvfp4(x.as_subclass(Named), device="host")[0],
                 diecast.quantize_nvfp4(x, device="host")[0])
+
+
+def test_a_negative_view_keeps_its_sign_through_torch_alone():
+    """The raw path reads memory, as torch's own DLPack does; the front page says so."""
+    x = torch.full((4, 64), 2.0)
+    negative = torch._neg_view(x)
+    assert negative[0, 0] == -2 and torch.from_dlpack(negative)[0, 0] == 2
+    codes = diecast.torch.quantize_nvfp4(negative)[0]
+    assert torch.equal(codes, diecast.torch.quantize_nvfp4(-x)[0])
+    assert torch.equal(codes, diecast.quantize_nvfp4(negative.resolve_neg(), device="host")[0])
+    assert torch.equal(diecast.quantize_nvfp4(negative, device="host")[0],
+                       diecast.quantize_nvfp4(x, device="host")[0])
+    with pytest.raises((diecast.DtypeError, BufferError)):
+        diecast.quantize_nvfp4(torch.ones(4, 64, dtype=torch.complex64).conj(), device="host")
