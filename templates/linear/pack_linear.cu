@@ -34,9 +34,9 @@ sample   batch {1}  rows {0, 1, 9, 70, 130}  cols {0, 16, 32, 64, 96, 320}
 
 using Tile = PackedTile<FORMAT>;
 
-// A warp takes 16 rows of eight tiles, two at once. Lane 4 * g + s reads step s of rows g and g + 8 of a tile, and writes the words
+// A warp takes 16 rows of eight tiles, four at once. Lane 4 * g + s reads step s of rows g and g + 8 of a tile, and writes the words
 // of the tile's thread of its own number.
-constexpr int kTiles = 8, kAtOnce = 2, kBands = 4;           // of a warp; those that it reads together; warps of a tile
+constexpr int kTiles = 8, kAtOnce = 4, kBands = 4;           // of a warp; those that it reads together; warps of a tile
 constexpr u32 kOne = FORMAT == FORMAT_nvfp4 ? 0x38u : 127u;  // the scale byte of 1
 constexpr u32 kLanes = SCALE_BLOCK / 16;                     // that share a scale
 
@@ -57,10 +57,10 @@ struct Source {
 struct Row {
   const u8 *codes = nullptr, *scales = nullptr;
   u32 steps = 0;
-  i64 nth;  // in the weight
 
-  DIECAST_DEVICE Row(const Source& from, i64 weight, i64 row) : nth(source_row(row, from.rows)) {
+  DIECAST_DEVICE Row(const Source& from, i64 weight, i64 row) {
     if (row >= from.rows) return;
+    const i64 nth = source_row(row, from.rows);
     steps = static_cast<u32>(from.cols / 16);
     const i64 half = from.rows / 2;
     const bool up = APART && nth >= half;
@@ -89,16 +89,17 @@ struct Step {
   }
 };
 
-DIECAST_DEVICE void count(u32* status, i64 row) {
+// Of the packed row.
+DIECAST_DEVICE void count(u32* status, i64 row, i64 rows) {
   atomicAdd(&status[0], 1u);
-  atomicMin(&status[2], static_cast<u32>(row));
+  atomicMin(&status[2], static_cast<u32>(source_row(row, rows)));
 }
 
 // The packed scale of a step's block. All lanes ask, the first one of the block counts.
-DIECAST_DEVICE u32 scale_byte(const Step& step, u32* status, i64 row) {
+DIECAST_DEVICE u32 scale_byte(const Step& step, u32* status, i64 row, i64 rows) {
   const u32 scale = step.scale & (FORMAT == FORMAT_nvfp4 ? 127u : 255u);
   if constexpr (FORMAT == FORMAT_nvfp4) {
-    if (scale == 127u && HAS_STATUS) count(status, row), count(status + 1, row);
+    if (scale == 127u && HAS_STATUS) count(status, row, rows), count(status + 1, row, rows);
     return packed_scale<FORMAT>(scale == 0 ? kOne : scale);
   }
   u32 any = (step.codes.words[0] | step.codes.words[1]) & 0x77777777u;
@@ -106,8 +107,8 @@ DIECAST_DEVICE u32 scale_byte(const Step& step, u32* status, i64 row) {
   if (scale >= 111u && scale <= 135u) return packed_scale<FORMAT>(scale);
   if (scale != 255u && any == 0) return packed_scale<FORMAT>(kOne);
   if (HAS_STATUS && threadIdx.x % kLanes == 0) {
-    if (scale < 2u || scale > 135u) count(status, row);
-    count(status + 1, row);
+    if (scale < 2u || scale > 135u) count(status, row, rows);
+    count(status + 1, row, rows);
   }
   return packed_scale<FORMAT>(scale);
 }
@@ -136,10 +137,10 @@ DIECAST_DEVICE Vector<16> code_words(const Step& low, const Step& high) {
   return v;
 }
 
-// Writes what the lane has of a tile.
-DIECAST_DEVICE void write(u8* tile, u32 band, Step& low, Step& high, u32* status, const Row& low_row, const Row& high_row) {
+// Writes what the lane has of a tile, of packed row `row` and the one 8 further.
+DIECAST_DEVICE void write(u8* tile, u32 band, Step& low, Step& high, u32* status, i64 row, i64 rows) {
   const u32 lane = threadIdx.x % 32;
-  const u32 scales = scale_byte(low, status, low_row.nth) | scale_byte(high, status, high_row.nth) << 16;
+  const u32 scales = scale_byte(low, status, row, rows) | scale_byte(high, status, row + 8, rows) << 16;
   const u32 word = scales | __shfl_xor_sync(~0u, scales, kLanes) << 8;
   low.settle_signs(), high.settle_signs();
   store_streaming<16>(tile + Tile::code_place(32 * band + lane, 0), code_words(low, high));
@@ -169,7 +170,7 @@ DIECAST_KERNEL {
       }
       DIECAST_UNROLL
       for (int i = 0; i < kAtOnce; ++i) {
-        if (tile + i < tiles) write(to + u64{tile + i} * TILE_BYTES, band, steps[i][0], steps[i][1], status, low, high);
+        if (tile + i < tiles) write(to + u64{tile + i} * TILE_BYTES, band, steps[i][0], steps[i][1], status, first, rows);
       }
     }
   }
