@@ -185,6 +185,13 @@ DIECAST_C_API int32_t diecast_quantize_folder(diecast_handle runtime, diecast_ha
                                               const diecast_quantize_folder_options* options,
                                               diecast_folder_report* report);
 
+/* What diecast_quantize_folder would do, from the header alone: the plan as JSON, as `diecast
+ * quantize
+ * --dry-run --json` prints it. Errors: those of the command before it writes. */
+DIECAST_C_API int32_t diecast_plan_folder(const char* input,
+                                          const diecast_quantize_folder_options* options,
+                                          diecast_text* plan);
+
 /* Would engines load this folder of quantized weights? The report as JSON, as `diecast verify
  * --json` prints it. Errors: those of the command. */
 DIECAST_C_API int32_t diecast_verify_folder(const char* folder, diecast_text* report);

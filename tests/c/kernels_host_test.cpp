@@ -255,6 +255,21 @@ TEST_F(CKernels, VerifyAFolderOrSayWhyNot) {
   EXPECT_NE(last_error().find("none"), std::string::npos);
 }
 
+TEST_F(CKernels, PlanAFolderOrSayWhyNot) {
+  const testing::TemporaryDirectory folder;
+  diecast_text text{};
+  diecast_quantize_folder_options options{};
+  options.size = sizeof options;
+  EXPECT_EQ(diecast_plan_folder(nullptr, &options, &text), diecast_invalid_argument);
+  EXPECT_EQ(diecast_plan_folder((folder / "none").c_str(), nullptr, &text), diecast_file_not_found);
+  options.format = "fp5";
+  EXPECT_EQ(diecast_plan_folder("none", &options, &text), diecast_value_not_allowed);
+  EXPECT_NE(last_error().find("nvfp4, nvfp4-w4a16, mxfp8, mxfp4"), std::string::npos);
+  options.format = nullptr;
+  options.size = 8;  // of before any option
+  EXPECT_EQ(diecast_plan_folder("none", &options, &text), diecast_file_not_found);
+}
+
 TEST_F(CKernels, QuantizeAFileOrSayWhyNot) {
   const testing::TemporaryDirectory folder;
   EXPECT_EQ(diecast_quantize_folder(runtime_, host_, (folder / "none.safetensors").c_str(),

@@ -12,7 +12,7 @@ import diecast
 from diecast.__main__ import _command
 
 WORDS = {"row_scaled": "--row-scale", "s128x4": "128x4"}  # that the command calls otherwise
-ELSEWHERE = {"--help", "--json", "--verbose", "--dry-run", "--target", "--nibbles"}  # high_first
+ELSEWHERE = {"--help", "--json", "--verbose", "--target", "--nibbles"}  # high_first
 CHOICES = [
     {}, {"profile": "torchao"}, {"four_over_six": "mse", "e4m3_bound": 256}, {"e4m3_bound": 256},
     {"row_scaled": True}, {"format": "mxfp8"}, {"format": "mxfp4", "config": "sglang"},
@@ -64,6 +64,18 @@ def test_a_folder_is_what_the_command_makes(tmp_path, model, options):
         assert told.returncode == 0, told.stderr
         assert report["quantized"] + report["copied"] == len(two_layers())
     assert contents(tmp_path / "python") == contents(tmp_path / "command")
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "mxfp8", "keep": "*down_proj*"}], ids=json.dumps)
+def test_a_dry_run_gives_the_commands_plan(tmp_path, model, options):
+    plan = diecast.quantize_folder(model, dry_run=True, **options)
+    assert plan == json.loads(command("quantize", model, "--dry-run", "--json", *arguments(options)).stdout)
+    assert {entry["name"] for entry in plan["tensors"]} == two_layers().keys()
+    with pytest.raises(diecast.Error) as caught:
+        diecast.quantize_folder(tmp_path / "none", dry_run=True)
+    assert caught.value.code == "file_not_found"
+    with pytest.raises(TypeError):
+        diecast.quantize_folder(model, device="host")
 
 
 def test_every_option_of_the_command_is_taken():

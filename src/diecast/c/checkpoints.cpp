@@ -7,6 +7,7 @@
 #include <diecast/checkpoint/input_scales.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/plan_json.h>
 #include <diecast/checkpoint/verify/report_json.h>
 
 namespace diecast::c {
@@ -79,6 +80,18 @@ Result<QuantizeOptions> plan_options(const diecast_quantize_folder_options& give
   return out;
 }
 
+struct Planned {
+  Checkpoint from;
+  Plan plan;
+
+  static Result<Planned> of(const char* input, const diecast_quantize_folder_options& given) {
+    DIECAST_TRY(QuantizeOptions options, plan_options(given));
+    DIECAST_TRY(Checkpoint from, Checkpoint::open(input, options.strict));
+    DIECAST_TRY(Plan plan, plan_quantize(from, std::move(options)));
+    return Planned{std::move(from), std::move(plan)};
+  }
+};
+
 Result<ConvertOptions> convert_options(const diecast_quantize_folder_options& given,
                                        const Device& device) {
   ConvertOptions out;
@@ -86,6 +99,10 @@ Result<ConvertOptions> convert_options(const diecast_quantize_folder_options& gi
   out.jobs = jobs == 0 ? default_jobs(device) : static_cast<std::size_t>(jobs);
   out.overwrite = given.overwrite != 0;
   return out;
+}
+
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 diecast_folder_report told_of(const ConvertReport& done) {
@@ -120,14 +137,25 @@ std::int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle devi
     DIECAST_TRY(const auto on, device_of(device, *with->runtime, kFunction));
     DIECAST_TRY(const auto given,
                 read_structure(options, diecast_quantize_folder_options{}, "options"));
-    DIECAST_TRY(const QuantizeOptions plan_with, plan_options(given));
-    DIECAST_TRY(const Checkpoint from, Checkpoint::open(input, plan_with.strict));
-    DIECAST_TRY(const Plan plan, plan_quantize(from, plan_with));
+    DIECAST_TRY(const Planned made, Planned::of(input, given));
     DIECAST_TRY(const ConvertOptions how, convert_options(given, *on));
     DIECAST_TRY(const ConvertReport done,
-                convert(from, plan, output, device_kernels(with->runtime, on, plan.scheme), how));
+                convert(made.from, made.plan, output,
+                        device_kernels(with->runtime, on, made.plan.scheme), how));
     const diecast_folder_report told = told_of(done);
     return write_structure(report, &told, sizeof told, "report");
+  });
+}
+
+std::int32_t diecast_plan_folder(const char* input, const diecast_quantize_folder_options* options,
+                                 diecast_text* plan) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(input, "diecast_plan_folder", "input"));
+    DIECAST_TRY(const auto given,
+                read_structure(options, diecast_quantize_folder_options{}, "options"));
+    DIECAST_TRY(const Planned made, Planned::of(input, given));
+    DIECAST_TRY(const SideFiles side_files, SideFiles::find(made.from, made.plan));
+    return write_text(plan, text_of(plan_json(made.plan, side_files)), "diecast_plan_folder");
   });
 }
 
@@ -135,10 +163,7 @@ std::int32_t diecast_verify_folder(const char* folder, diecast_text* report) {
   return at_border([&]() -> Result<void> {
     DIECAST_CHECK(check_given(folder, "diecast_verify_folder", "folder"));
     DIECAST_TRY(const VerifyReport told, verify_folder(folder));
-    using Json = nlohmann::ordered_json;
-    return write_text(report,
-                      report_json(told).dump(-1, ' ', false, Json::error_handler_t::replace),
-                      "diecast_verify_folder");
+    return write_text(report, text_of(report_json(told)), "diecast_verify_folder");
   });
 }
 

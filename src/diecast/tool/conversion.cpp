@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/kernels.h>
+#include <diecast/checkpoint/plan_json.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
 #include <diecast/tool/devices.h>

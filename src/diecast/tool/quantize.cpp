@@ -1,6 +1,7 @@
 // diecast quantize IN OUT: a checkpoint's weights to NVFP4, planned from the header alone.
 #include <diecast/checkpoint/input_scales.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/plan_json.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>

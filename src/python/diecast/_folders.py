@@ -1,5 +1,6 @@
 """Folders: checkpoints that are quantized, and asked whether engines would load them."""
 
+import json
 import os
 
 from . import _core
@@ -7,11 +8,12 @@ from ._errors import ArgumentError
 from ._runtime import runtime as _own_runtime
 
 
-def quantize_folder(input, output, *, format=None, config=None, recipe=None, experts=None, profile=None,
+def quantize_folder(input, output=None, *, format=None, config=None, recipe=None, experts=None, profile=None,
                     four_over_six=None, e4m3_bound=448, row_scaled=False, include=(), keep=(), exclude=(),
                     mxfp8=(), first_layers=0, last_layers=0, keep_fp8=False, input_scale=1.0,
                     input_scales=None, scale_layout=None, high_first=False, strict=False, force=False,
-                    allow_nonfinite=False, overwrite=False, jobs=0, device=None, runtime=None):
+                    allow_nonfinite=False, overwrite=False, dry_run=False, jobs=0, device=None,
+                    runtime=None):
     """Quantizes a checkpoint, as `diecast quantize` does: a safetensors file, an index of several, or a
     model's folder. device: "host", or a CUDA device; None: the current one.
 
@@ -22,18 +24,21 @@ def quantize_folder(input, output, *, format=None, config=None, recipe=None, exp
     others, and what all do, are the command's, whose help says more.
 
     Returns a dict: copied, quantized, dequantized, nonfinite (tensors); input_bytes, output_bytes;
-    cast_blocks, exact_blocks (of MXFP4). Nothing half-written is left behind an error."""
+    cast_blocks, exact_blocks (of MXFP4). dry_run: nothing is written, and the dict is the plan: tensors,
+    notes, side_files. Nothing half-written is left behind an error."""
     if input_scale == 0:
         raise ArgumentError("invalid_argument", "quantize_folder: input_scale is 0",
                             "pass amax / 2688 of a calibration, a positive number")
-    with_runtime = _own_runtime() if runtime is None else runtime
     scales = None if input_scales is None else os.fsdecode(input_scales)
-    return _core.quantize_folder(
-        with_runtime.handle, _core.device_handle(device), os.fsdecode(input), os.fsdecode(output),
-        (_globs(include), _globs(keep), _globs(exclude), _globs(mxfp8)),
-        (format, config, recipe, experts, profile, four_over_six, scale_layout, scales),
-        (e4m3_bound, first_layers, last_layers, jobs, input_scale),
-        (row_scaled, keep_fp8, high_first, strict, force, allow_nonfinite, overwrite))
+    options = ((_globs(include), _globs(keep), _globs(exclude), _globs(mxfp8)),
+               (format, config, recipe, experts, profile, four_over_six, scale_layout, scales),
+               (e4m3_bound, first_layers, last_layers, jobs, input_scale),
+               (row_scaled, keep_fp8, high_first, strict, force, allow_nonfinite, overwrite))
+    if dry_run:
+        return json.loads(_core.plan_folder(os.fsdecode(input), *options))
+    with_runtime = _own_runtime() if runtime is None else runtime
+    return _core.quantize_folder(with_runtime.handle, _core.device_handle(device), os.fsdecode(input),
+                                 os.fsdecode(output), *options)
 
 
 def _globs(given):
@@ -46,5 +51,4 @@ def verify_folder(folder):
 
     Returns a dict. engines: of each, version and loads (None where its rules are not known); faults:
     dicts of engines, what, fix and count; notes; quantized and others, the numbers of modules."""
-    import json
     return json.loads(_core.verify_folder(os.fsdecode(folder)))
