@@ -1,9 +1,6 @@
 // Weights that follow a folder's config have the bits of that folder, in every form.
-#include <checkpoint/sharded_fixture.h>
-#include <diecast/base/text.h>
-#include <diecast/checkpoint/quantize_for.h>
+#include <checkpoint/new_weights.h>
 #include <diecast/launch/host_device.h>
-#include <ops/test_runtime.h>
 
 #include <algorithm>
 #include <bit>
@@ -21,142 +18,33 @@ float amax_of(const TestTensor& tensor) {
   return std::bit_cast<float>(largest << 16);
 }
 
-NewWeight weight_of(const std::string& name, const TestTensor& tensor) {
-  NewWeight out;
-  out.name = name;
-  const std::vector<std::int64_t> dims(tensor.shape.begin(), tensor.shape.end());
-  out.shape = Shape(std::span<const std::int64_t>(dims));
-  return out;
-}
-
-class QuantizeForOnHost : public Convert {
+class QuantizeForOnHost : public NewWeights {
  protected:
-  QuantizeForOnHost() {
-    const auto opened = open_host_device(HostDeviceOptions::from_environment());
-    if (opened) device_ = *opened;
-    std::filesystem::create_directories(model_);
-    std::uint64_t seed = 0;
-    const auto add = [&](const std::string& name, std::vector<std::uint64_t> shape) {
-      weights_[name] = random_tensor("BF16", std::move(shape), ++seed);
-    };
-    add("model.embed_tokens.weight", {32, 32});
-    add("lm_head.weight", {32, 32});
-    add("model.norm.weight", {32});
-    add("model.layers.0.mlp.gate.weight", {2, 32});
-    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
-      add(cat("model.layers.0.self_attn.", name, ".weight"), {32, 32});
-    for (const char* name : {"gate_proj", "up_proj", "down_proj"})
-      add(cat("model.layers.0.mlp.shared_expert.", name, ".weight"), {32, 32});
-    // A whole weight of zeros, which has no scale of its own.
-    auto& zeros = weights_["model.layers.0.self_attn.o_proj.weight"].bytes;
-    zeros.assign(zeros.size(), '\0');
-  }
   void SetUp() override {
-    if (!device_) GTEST_SKIP() << "no host device";
-  }
-  void add_experts() {
-    weights_["model.layers.0.mlp.experts.gate_up_proj"] = random_tensor("BF16", {2, 64, 32}, 91);
-    weights_["model.layers.0.mlp.experts.down_proj"] = random_tensor("BF16", {2, 32, 32}, 92);
-  }
-
-  // The folder that the scalar kernels make of the weights, and its config.
-  std::map<std::string, TestTensor> folder_of(const QuantizeOptions& options) {
-    std::filesystem::remove_all(small_);
-    TestFile file{weights_, {{"format", "pt"}}};
-    write_text(model_ + "/model.safetensors", encode(file));
-    write_text(model_ + "/config.json", R"({"num_hidden_layers": 1})");
-    const auto report = quantize_with_scalars(model_, small_, options);
-    EXPECT_TRUE(report) << report.error().message();
-    config_ = text_of(small_ + "/config.json");
-    return decode(text_of(small_ + "/model.safetensors")).tensors;
-  }
-  Result<QuantizeFor> prepare(const QuantizeForOptions& options = {}) {
-    given_.clear();
-    for (const auto& [name, tensor] : weights_) given_.push_back(weight_of(name, tensor));
-    for (NewWeight& weight : given_) {
-      weight.amax_given = amaxes_.contains(weight.name);
-      weight.input_scale = input_scale_;
-    }
-    return QuantizeFor::prepare(test_runtime(), device_, config_, given_, options);
-  }
-  Result<std::map<std::string, TestTensor>> run(const QuantizeForOptions& options = {}) {
-    DIECAST_TRY(const QuantizeFor op, prepare(options));
-    std::vector<const void*> weights;
-    std::vector<const float*> amaxes;
-    for (const NewWeight& weight : given_) {
-      weights.push_back(weights_.at(weight.name).bytes.data());
-      amaxes.push_back(weight.amax_given ? &amaxes_.at(weight.name) : nullptr);
-    }
-    std::vector<std::vector<double>> memory;  // from multiples of 16 bytes on
-    std::vector<void*> outputs;
-    for (const TensorInfo& output : op.outputs())
-      outputs.push_back(memory.emplace_back(output.bytes() / 8 + 1).data());
-    std::vector<float> workspace(op.workspace_bytes() / sizeof(float));
-    DIECAST_CHECK(op.run(weights, amaxes, outputs, workspace.data()));
-    std::map<std::string, TestTensor> out;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const TensorInfo& info = op.outputs()[i];
-      out[info.name] = {std::string(stored_dtype_name(info.dtype)), info.shape,
-                        std::string(static_cast<const char*>(outputs[i]), info.bytes())};
-    }
-    return out;
-  }
-  // What the folder has beside tensors that are copied.
-  std::map<std::string, TestTensor> written(std::map<std::string, TestTensor> folder) {
-    for (const auto& [name, tensor] : weights_)
-      if (const auto found = folder.find(name); found != folder.end() && found->second == tensor)
-        folder.erase(found);
-    return folder;
-  }
-  void expect_bits(const QuantizeOptions& options) {
-    const auto want = written(folder_of(options));
-    const auto got = run({options.scheme});
-    ASSERT_TRUE(got) << got.error().message();
-    EXPECT_FALSE(want.empty());
-    EXPECT_TRUE(*got == want);
+    const auto device = open_host_device(HostDeviceOptions::from_environment());
+    if (!device) GTEST_SKIP() << "no host device";
+    use(*device);
   }
   ErrorCode refusal(const QuantizeForOptions& options = {}) {
     const auto op = prepare(options);
     return op ? ErrorCode::internal : op.error().code;
   }
-
-  std::shared_ptr<Device> device_;
-  const std::string model_ = folder_ / "model", small_ = folder_ / "small";
-  std::map<std::string, TestTensor> weights_;
-  std::vector<NewWeight> given_;
-  std::map<std::string, float> amaxes_;
-  std::string config_;
-  float input_scale_ = 1.0f;
 };
 
-TEST_F(QuantizeForOnHost, HasTheBitsOfEachFolder) {
+TEST_F(QuantizeForOnHost, HasTheBitsOfEachForm) {
   add_experts();
-  expect_bits({});
-  input_scale_ = 0.25f;
+  for (QuantizeOptions options : forms_of_new_weights()) {
+    options.input_scale = 0.25f;
+    expect_bits(options);
+  }
+}
+
+TEST_F(QuantizeForOnHost, HasTheBitsOfTwoFormatsInOneFolder) {
   QuantizeOptions options;
-  options.input_scale = 0.25f;
-  options.config = EngineConfig::compressed_tensors;
-  expect_bits(options);
-  options = {};
-  options.format = WeightFormat::nvfp4_w4a16;
-  expect_bits(options);
-  options = {};
+  options.config = EngineConfig::modelopt;
   options.input_scale = 0.25f;
   options.mxfp8 = {"*.self_attn.*"};
   expect_bits(options);
-}
-
-TEST_F(QuantizeForOnHost, HasTheBitsOfFoldersOfMxFormats) {
-  using Form = std::pair<WeightFormat, EngineConfig>;
-  for (const auto& [format, config] :
-       {Form{WeightFormat::mxfp8, EngineConfig::modelopt},
-        Form{WeightFormat::mxfp8, EngineConfig::sglang},
-        Form{WeightFormat::mxfp4, EngineConfig::compressed_tensors}}) {
-    QuantizeOptions options;
-    options.format = format;
-    options.config = config;
-    expect_bits(options);
-  }
 }
 
 // What the user keeps stays out of the outputs.
