@@ -22,6 +22,42 @@ function declared(line,  at, of_function) {
   return line (of_function ? "(" : "")
 }
 
+# Adds the names of a declaration of several, but for the one that declared() gives.
+function add_names(line,  at, i, count, parts) {
+  at = match(line, /[={;[]/)
+  open = 1
+  depth = follows = 0
+  add_others(substr(line, at))
+  line = substr(line, 1, at - 1)
+  sub(/ : .*$/, "", line)
+  gsub(/<.*>/, "", line)
+  count = split(line, parts, ",")
+  for (i = 1; i < count; ++i)
+    if (match(parts[i], /[A-Za-z_][A-Za-z0-9_]* *$/)) kept[word_in(substr(parts[i], RSTART))] = ""
+}
+
+# The names that follow a bracket, `=` or `;`, in this line and in those below until the `;`.
+function add_others(line,  mark) {
+  while (gsub(/<[A-Za-z0-9_:, *&]*>/, "", line)) ;  # of templates, whose commas part no names
+  if (follows) line = "," line
+  follows = 0
+  while (match(line, /[][(){},;]/)) {
+    mark = substr(line, RSTART, 1)
+    line = substr(line, RSTART + 1)
+    if (index("[({", mark)) ++depth
+    else if (index("])}", mark)) --depth
+    else if (depth > 0) continue
+    else if (mark == ";") { open = 0; return }
+    else if (line ~ /^ *$/) follows = 1
+    else if (match(line, /^ *[A-Za-z_][A-Za-z0-9_]* *[[={;,]/)) kept[word_in(line)] = ""
+  }
+}
+
+function word_in(line) {
+  match(line, /[A-Za-z_][A-Za-z0-9_]*/)
+  return substr(line, RSTART, RLENGTH)
+}
+
 # Whether a name that this file keeps means something else in the group.
 function differ(group, name) {
   return users[group, name] && (kept[name] == "" || as[group, name, kept[name]] != users[group, name])
@@ -44,7 +80,7 @@ function place(  group, name, fits) {
   forget_file()
 }
 
-FNR == 1 { place(); file = FILENAME; inside = raw = 0 }
+FNR == 1 { place(); file = FILENAME; inside = raw = open = 0 }
 raw { raw = !/\)"/; next }  # of a string over several lines
 /R"\(/ && !/\)"/ { raw = 1; sub(/R"\(.*/, "") }
 /^namespace \{/ { inside = 1; next }
@@ -52,12 +88,16 @@ raw { raw = !/\)"/; next }  # of a string over several lines
 {
   line = $0
   gsub(/"([^"\\]|\\.)*"/, "", line)
+  gsub(/'([^'\\]|\\.)'/, "", line)
   sub(/\/\/.*/, "", line)
 }
 /^# *define / { split(line, parts, /[ (]+/); kept[parts[2]] = "" }
+/^[A-Za-z]/ { open = 0 }
+open { add_others(line) }
 (inside || /^static /) && /^[A-Za-z]/ && !/^(template|static_assert|TEST|INSTANTIATE)/ {
   name = declared(line)
   if (name != "") kept[name] = line ~ /^using [^=]*;/ ? line : ""
+  if (name != "" && name !~ /\($/) add_names(line)
 }
 {
   gsub(/(\.|->|::)[A-Za-z_][A-Za-z0-9_]*/, "", line)  # of something else that is named before it
