@@ -6,8 +6,8 @@
 #include <diecast/checkpoint/select/ignore_list.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
+#include <map>
 #include <set>
 
 namespace diecast {
@@ -52,7 +52,7 @@ std::set<std::string> modules_of(const Plan& plan, Wanted wanted) {
 
 // What each module is of two formats; also those that engines make of several.
 Json quantized_layers(const Plan& plan) {
-  Json out = Json::object();
+  std::map<std::string, Json> out;
   for (const WeightFormat format : {plan.form.format, WeightFormat::mxfp8}) {
     for (const std::string& module : modules_of(plan, [&](const PlannedTensor& tensor) {
            return tensor.action == Action::quantize && tensor.form.format == format;
@@ -168,21 +168,6 @@ Json kv_cache_scheme(const Json& whole) {
     if (found != nullptr && found->is_object()) return *found;
   }
   return {};
-}
-
-// "NVFP4", "W4A16_NVFP4" and in lower case; compressed-tensors' name of it.
-bool says_nvfp4(const Json& config) {
-  if (!config.is_object()) return false;
-  const auto packed = [](const Json& said) {
-    return text_at(said, "format") == "nvfp4-pack-quantized";
-  };
-  const Json* const groups = member(config, "config_groups");
-  if (packed(config) || (groups != nullptr && std::ranges::any_of(*groups, packed))) return true;
-  const auto algorithm = config.find("quant_algo");
-  if (algorithm == config.end() || !algorithm->is_string()) return false;
-  std::string text = algorithm->get<std::string>();
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text == "NVFP4" || text == "W4A16_NVFP4";
 }
 
 }  // namespace

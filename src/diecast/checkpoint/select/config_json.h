@@ -12,8 +12,8 @@ namespace diecast {
 
 using ConfigJson = nlohmann::ordered_json;
 
-// None for a text that is no JSON object, or one that no engine would read: keys are looked for one
-// by one, so more than 10,000 are too many. Python's NaN and Infinity are strings in it.
+// None for a text that is no JSON object, or is nested too deep. Python's NaN and Infinity are
+// strings in it.
 std::optional<ConfigJson> parse_config(std::string_view text);
 
 // The text of what parse_config() gave, or of anything else, with NaN and Infinity as they were.
@@ -32,6 +32,10 @@ struct SaidOfQuantization {
 };
 // What a config says of a quantization, in the order of config_levels(). Null and {} say nothing.
 std::vector<SaidOfQuantization> quantization_configs(const ConfigJson& whole);
+
+// Whether what a config says of a quantization, or of a layer's, is NVFP4: ModelOpt's "NVFP4" or
+// "W4A16_NVFP4", in lower case too, or compressed-tensors' name of it.
+bool says_nvfp4(const ConfigJson& config);
 
 // The member of that name; null where `json` is no object or has none.
 const ConfigJson* member(const ConfigJson& json, std::string_view name);
