@@ -123,6 +123,50 @@ TEST_F(Fp8Source, IsQuantizedAsTheNumbersThatItStandsFor) {
   }
 }
 
+// Two experts of 20 x 80 in one tensor, with blocks of 10 x 32 or of more rows than they have.
+TEST_F(Fp8Source, OfFusedExpertsIsDequantized) {
+  const std::string bank = "model.layers.0.mlp.experts.down_proj";
+  const auto rename = [](TestFile& file, const std::string& from, const std::string& to,
+                         std::vector<std::uint64_t> shape) {
+    auto node = file.tensors.extract(from);
+    node.key() = to;
+    node.mapped().shape = std::move(shape);
+    file.tensors.insert(std::move(node));
+  };
+  for (const std::uint64_t grid : {2u, 1u}) {
+    TestFile plain;
+    TestFile file = fp8_model({"weight_scale_inv", "F32", {2 * grid, 3}, 20 / grid, 32}, plain);
+    for (const char* part : {".weight", ".weight_scale_inv"}) file.tensors.erase(kHead + part);
+    rename(file, kUp + ".weight", bank, {2, 20, 80});
+    rename(file, kUp + ".weight_scale_inv", bank + "_scale_inv", {2, grid, 3});
+    rename(plain, kUp + ".weight", bank, {2, 20, 80});
+    QuantizeOptions options;
+    options.model.blocks = {grid == 2 ? 10u : 64u, 32};
+    const auto quantized = plan_quantize(header(file), options);
+    ASSERT_FALSE(quantized);
+    EXPECT_NE(quantized.error().message().find("diecast dequantize"), std::string::npos);
+    for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{128}}) {
+      const Plan back = plan_dequantize(header(file), DType::f32, options.model).value();
+      const TestFile out = converted(file, back, piece);
+      EXPECT_EQ(out.tensors.at(bank), plain.tensors.at(bank));
+      EXPECT_EQ(out.tensors.size(), 2u) << "no scales";
+    }
+  }
+  TestFile plain;
+  TestFile file = fp8_model({"weight_scale_inv", "F32", {4, 3}, 10, 32}, plain);
+  rename(file, kUp + ".weight", bank, {2, 20, 80});
+  rename(file, kUp + ".weight_scale_inv", bank + "_scale_inv", {2, 2, 3});
+  ModelConfig model;
+  for (const auto& [rows, code] : {std::pair{16u, ErrorCode::not_supported},  // no whole number
+                                   {32u, ErrorCode::file_corrupt}}) {
+    model.blocks = {rows, 32};
+    file.tensors.erase(kHead + ".weight");
+    const auto plan = plan_dequantize(header(file), DType::f32, model);
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code, code) << plan.error().message();
+  }
+}
+
 TEST_F(Fp8Source, WhoseScalesDoNotFitIsRefused) {
   TestFile plain;
   for (const Kind& kind : {Kind{"weight_scale_inv", "F32", {3, 2}, 16, 32},

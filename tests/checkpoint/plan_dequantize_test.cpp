@@ -112,8 +112,8 @@ TEST(Plan, DequantizeCopiesWhatAnotherToolQuantizedToAnotherFormat) {
   EXPECT_EQ(output(plan, "one.weight_scale"), "F8_E4M3 [32, 2]");
   EXPECT_EQ(plan.notes,
             std::vector<std::string>{
-                "3 tensors are copied, \"mx.weight\" the first: each is quantized, but not as a U8 "
-                "weight, an F8_E4M3 weight_scale and a weight_scale_2"});
+                "3 tensors are copied, \"mx.weight\" the first: each is quantized, but its scales "
+                "are not of NVFP4, MX, FP8 or INT4 in a form that is read"});
 }
 
 // All experts in one tensor, as ModelOpt calls them, and compressed-tensors' names.
@@ -130,19 +130,46 @@ TEST(Plan, DequantizeSaysWhichWeightsStayQuantized) {
   ASSERT_FALSE(alone);
   EXPECT_EQ(
       alone.error().message(),
-      "diecast: not_supported: \"m.experts.up_proj\" is quantized, but not as a U8 weight, an "
-      "F8_E4M3 weight_scale and a weight_scale_2\n"
-      "  fix: give a file whose weights have these parts, as `diecast quantize` writes them");
+      "diecast: not_supported: \"m.experts.up_proj\" is quantized, but its scales are not of "
+      "NVFP4, MX, FP8 or INT4 in a form that is read\n"
+      "  fix: give a file of these forms, with all scales that its weights need, or the model that "
+      "it was made of");
   for (const TensorInfo& tensor : foreign()) others.push_back(tensor);
   const Plan plan = plan_dequantize(header_of(others), DType::bf16).value();
   for (const char* name : {"m.experts.up_proj", "o.weight", "p.weight_packed"})
     EXPECT_EQ(planned(plan, name).reason, "stays quantized") << name;
   EXPECT_EQ(planned(plan, "p.weight_scale").reason, "not quantized");
-  EXPECT_EQ(
-      plan.notes,
-      std::vector<std::string>{
-          "3 tensors are copied, \"m.experts.up_proj\" the first: each is quantized, but not as "
-          "a U8 weight, an F8_E4M3 weight_scale and a weight_scale_2"});
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{
+                "3 tensors are copied, \"m.experts.up_proj\" the first: each is quantized, but its "
+                "scales are not of NVFP4, MX, FP8 or INT4 in a form that is read"});
+}
+
+// A config that says NVFP4 tells that the scale is missing; without one there may be none.
+TEST(Plan, Nvfp4WithoutItsGlobalScaleIsRefused) {
+  const ModelConfig configs[] = {
+      parse_model_config(R"({"quantization_config": {"quant_algo": "NVFP4"}})"),
+      parse_model_config(R"({"quantization_config": {"quant_algo": "MIXED_PRECISION",)"
+                         R"( "quantized_layers": {"a": {"quant_algo": "W4A16_NVFP4"}}}})"),
+      parse_model_config(R"({"quantization_config": {"format": "nvfp4-pack-quantized"}})"),
+      parse_model_config(R"({"quantization_config": {"format": "mixed-precision",)"
+                         R"( "config_groups": {"g": {"format": "nvfp4-pack-quantized"}}}})")};
+  const auto code_of = [](const std::vector<TensorInfo>& tensors, const ModelConfig& model) {
+    const auto plan = plan_dequantize(header_of(tensors), DType::bf16, model);
+    return plan ? ErrorCode::internal : plan.error().code;
+  };
+  for (const auto& [codes, global] :
+       {std::pair{"b.weight", "b.weight_scale_2"}, {"b.weight_packed", "b.weight_global_scale"}}) {
+    auto tensors = foreign();
+    tensors.push_back({codes, StoredDType::u8, {32, 32}});
+    tensors.push_back({"b.weight_scale", StoredDType::f8_e4m3, {32, 4}});
+    for (const ModelConfig& model : configs)
+      EXPECT_EQ(code_of(tensors, model), ErrorCode::file_corrupt) << codes;
+    EXPECT_EQ(code_of(tensors, {}), ErrorCode::internal);
+    tensors.push_back({global, StoredDType::f32, {}});
+    for (const ModelConfig& model : configs)
+      EXPECT_EQ(code_of(tensors, model), ErrorCode::internal) << codes;
+  }
 }
 
 // The names are those of ModelOpt, the scales lie in tiles: as linear ones they would give noise.

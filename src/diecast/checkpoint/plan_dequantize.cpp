@@ -30,8 +30,8 @@ Types types_of_tensors(const CheckpointHeader& header) {
   return types;
 }
 
-constexpr std::string_view kNvfp4Parts =
-    "not as a U8 weight, an F8_E4M3 weight_scale and a weight_scale_2";
+constexpr std::string_view kOtherForm =
+    "but its scales are not of NVFP4, MX, FP8 or INT4 in a form that is read";
 
 // "4 tensors are copied, "X" the first: WHY"
 void note(const std::vector<std::string_view>& copied, std::string_view why, Plan& plan) {
@@ -109,8 +109,9 @@ Error nothing_to_dequantize(const CheckpointHeader& header) {
     return {ErrorCode::invalid_argument, "no tensor of the file is quantized",
             "give a file that `diecast quantize` or another tool has quantized"};
   }
-  return {ErrorCode::not_supported, cat(quote(other->name), " is quantized, but ", kNvfp4Parts),
-          "give a file whose weights have these parts, as `diecast quantize` writes them"};
+  return {ErrorCode::not_supported, cat(quote(other->name), " is quantized, ", kOtherForm),
+          "give a file of these forms, with all scales that its weights need, or the model that it "
+          "was made of"};
 }
 
 // Everything but the parts of the weights that are dequantized.
@@ -133,10 +134,26 @@ void add_copies(const CheckpointHeader& header, const Types& types, std::set<std
     if (factors.count(tensor.name) != 0) not_applied.push_back(tensor.name);
     add_copy(tensor, stays ? kStaysQuantized : "not quantized", plan, outputs);
   }
-  note(other_forms, cat("quantized, but ", kNvfp4Parts), plan);
+  note(other_forms, cat("quantized, ", kOtherForm), plan);
   note(unlisted, "quantized, but not by diecast: dequantize what is written once more", plan);
   note(not_applied, "a factor of inputs, which the weight beside it was made for and still needs",
        plan);
+}
+
+// The weights of other forms, and into `parts` what goes with those of FP8.
+Result<std::map<std::string, ScaledSource>> scaled_weights(
+    const CheckpointHeader& header, const ModelConfig& model,
+    std::map<std::string, ScaledSource> packed, std::set<std::string>& parts) {
+  DIECAST_TRY(parts, fp8_parts(header, model));
+  for (const TensorInfo& tensor : header.tensors) {
+    DIECAST_TRY(auto source, fp8_source(header, tensor, model));
+    if (!source) {
+      DIECAST_TRY(source, fp8_experts_source(header, tensor, model));
+      if (source) parts.insert(source->scales);
+    }
+    if (source) packed.emplace(tensor.name, *source);
+  }
+  return packed;
 }
 
 Result<void> check_type(std::optional<DType> to) {
@@ -174,12 +191,14 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
     }
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
-  DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));
+  std::set<std::string> parts;
+  DIECAST_TRY(const auto scaled, scaled_weights(header, model, std::move(packed), parts));
   if (!ours) {
     DIECAST_CHECK(refuse_misfits(stored));
     DIECAST_CHECK(refuse_unscaled(stored, model));
+    DIECAST_CHECK(refuse_half_scaled(stored, model));
   }
-  if (types.empty() && !ours && fp8.empty() && packed.empty()) return nothing_to_dequantize(header);
+  if (types.empty() && !ours && scaled.empty()) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
   Splits splits;
   for (std::uint32_t file = 0; file < header.metadata.size(); ++file)
@@ -189,15 +208,11 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
     DIECAST_CHECK(
         add_weight(header, name, old, to, layout.value_or(Nvfp4Layout{}), splits, plan, outputs));
   }
-  std::set<std::string> parts = fp8;
-  for (const TensorInfo& tensor : header.tensors) {
-    DIECAST_TRY(auto source, fp8_source(header, tensor, model));
-    if (const auto found = packed.find(tensor.name); found != packed.end()) source = found->second;
-    if (!source) continue;
-    const auto old = of_mx.extract(tensor.name);
+  for (const auto& [name, source] : scaled) {
+    const auto old = of_mx.extract(name);
     const auto type = to || old.empty() ? to : old.mapped();
-    DIECAST_CHECK(add_scaled(tensor, *source, type, splits, plan, outputs));
-    parts.insert(tensor.name);
+    DIECAST_CHECK(add_scaled(*header.find(name), source, type, splits, plan, outputs));
+    parts.insert(name);
   }
   if (!of_mx.empty())
     return corrupt(

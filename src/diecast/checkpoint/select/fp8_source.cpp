@@ -1,6 +1,7 @@
 // Which scales fit which weight; see fp8_source.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/fp8_source.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
@@ -73,6 +74,32 @@ Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
     return std::optional(ScaledSource{scale->name, size[0], size[1], tensor.name, CodeForm::fp8});
   }
   return none;
+}
+
+Result<std::optional<ScaledSource>> fp8_experts_source(const CheckpointHeader& header,
+                                                       const TensorInfo& tensor,
+                                                       const ModelConfig& model) {
+  std::optional<ScaledSource> none;
+  if (tensor.dtype != StoredDType::f8_e4m3 || tensor.shape.size() != 3 || tensor.bytes() == 0 ||
+      fused_bank(tensor.name).empty())
+    return none;
+  const TensorInfo* scale = header.find(cat(tensor.name, "_scale_inv"));
+  if (scale == nullptr) return none;
+  if (!model.unread_blocks.empty()) return unread(tensor, model);
+  const std::uint64_t rows = tensor.shape[1], cols = tensor.shape[2];
+  const Extents grid = {tensor.shape[0], blocks(rows, model.blocks[0]),
+                        blocks(cols, model.blocks[1])};
+  if (!is_scale(scale->dtype) || scale->shape != grid) return misfit(*scale, tensor, model);
+  // Rows are counted through all experts, and so are their blocks.
+  const std::uint64_t block_rows = grid[1] == 1 ? rows : model.blocks[0];
+  if (rows % block_rows != 0) {
+    return Error{ErrorCode::not_supported,
+                 cat("the experts ", quote(tensor.name), " ", shape_text(tensor.shape),
+                     " have no whole blocks of ", block_rows, " rows"),
+                 "give a model whose experts are apart"};
+  }
+  return std::optional(
+      ScaledSource{scale->name, block_rows, model.blocks[1], tensor.name, CodeForm::fp8});
 }
 
 Result<std::set<std::string>> fp8_parts(const CheckpointHeader& header, const ModelConfig& model) {

@@ -21,6 +21,13 @@ namespace diecast {
 Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
                                                const TensorInfo& tensor, const ModelConfig& model);
 
+// The same of all experts of a layer in one tensor X of rank 3 with X_scale_inv, a scale for each
+// block of each expert. Errors: as fp8_source(); not_supported (blocks that reach from one expert
+// into the next).
+Result<std::optional<ScaledSource>> fp8_experts_source(const CheckpointHeader& header,
+                                                       const TensorInfo& tensor,
+                                                       const ModelConfig& model);
+
 // The tensors that go with such weights, and are not needed once these have values: scales of the
 // weights and of the inputs.
 Result<std::set<std::string>> fp8_parts(const CheckpointHeader& header, const ModelConfig& model);

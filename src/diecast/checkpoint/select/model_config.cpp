@@ -65,6 +65,14 @@ bool is_readable(const ConfigJson& config) {
          (how == "modelopt" && (algorithm == "FP8" || algorithm == "MXFP8"));
 }
 
+// Of all weights or of some layers, in a config or in ModelOpt's hf_quant_config.json.
+bool has_nvfp4(const ConfigJson& config) {
+  const ConfigJson* const inner = member(config, "quantization");
+  const ConfigJson& said = inner == nullptr ? config : *inner;
+  const ConfigJson* const layers = member(said, "quantized_layers");
+  return says_nvfp4(said) || (layers != nullptr && std::ranges::any_of(*layers, says_nvfp4));
+}
+
 // compressed-tensors names no other tool than itself.
 std::string producer_in(const ConfigJson& config) {
   const std::string method = text_at(config, "quant_method");
@@ -79,6 +87,7 @@ std::string quantized_by_key(const ConfigJson& whole, ModelConfig& out) {
   if (all.empty()) return {};
   const auto& [key, config] = all.front();
   out.readable = is_readable(*config);
+  out.nvfp4 = has_nvfp4(*config);
   read_block_size(*config, out);
   out.producer = producer_in(*config);
   const std::string how = text_at(*config, "quant_method"), format = text_at(*config, "format");
@@ -120,8 +129,10 @@ Result<ModelConfig> read_model_config(const Checkpoint& checkpoint, FileSystem& 
   out = parse_model_config(config);
   DIECAST_TRY(const std::string quantization, text_of(kQuantConfig));
   if (out.quantized.empty() && !quantization.empty()) out.quantized = std::string(kQuantConfig);
-  if (const auto said = parse_config(quantization); said && out.producer.empty())
-    out.producer = producer_in(*said);
+  if (const auto said = parse_config(quantization)) {
+    if (out.producer.empty()) out.producer = producer_in(*said);
+    out.nvfp4 = out.nvfp4 || has_nvfp4(*said);
+  }
   return out;
 }
 

@@ -33,6 +33,7 @@ struct ModelConfig {
   std::string quantized;
   std::string producer;   // who has quantized them, where the config says so: "modelopt"
   bool readable = false;  // in a form that is read
+  bool nvfp4 = false;     // some or all of the weights are NVFP4, as a config says
   // Of FP8: weight_block_size, or the block_structure that all groups with blocks have.
   BlockSize blocks = {128, 128};
   std::string unread_blocks;  // why what the config says of them is not read; empty: it is

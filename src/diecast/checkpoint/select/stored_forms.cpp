@@ -127,6 +127,27 @@ Result<void> refuse_unscaled(const CheckpointHeader& header, const ModelConfig& 
   return {};
 }
 
+Result<void> refuse_half_scaled(const CheckpointHeader& header, const ModelConfig& model) {
+  if (!model.nvfp4) return {};
+  for (const TensorInfo& tensor : header.tensors) {
+    const bool packed = tensor.name.ends_with(cat(".", kPackedPart));
+    const std::string weight = packed ? unpacked_name(tensor.name) : tensor.name;
+    const TensorInfo* scales = header.find(part_name(weight, kScalePart));
+    if (tensor.dtype != StoredDType::u8 || scales == nullptr ||
+        scales->dtype != StoredDType::f8_e4m3 || is_nvfp4(header, tensor) ||
+        is_packed_nvfp4(header, tensor))
+      continue;
+    const std::string global = part_name(weight, packed ? kGlobalPart : kScale2Part);
+    if (header.find(global) != nullptr) continue;
+    return Error{ErrorCode::file_corrupt,
+                 cat(quote(tensor.name), " is NVFP4, as the config says, and has no global scale: ",
+                     "there is no ", quote(global)),
+                 "add the file that has it, or its line in the index; without it nobody knows the "
+                 "values"};
+  }
+  return {};
+}
+
 Result<void> refuse_comfy(const CheckpointHeader& header) {
   std::string marker;
   for (const Metadata& metadata : header.metadata)
@@ -199,10 +220,12 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
                  "it a BF16 model"};
   }
   if (unread == nullptr) return refuse_unscaled(header, options.model);
+  DIECAST_TRY(const auto experts, fp8_experts_source(header, *unread, options.model));
   return Error{ErrorCode::not_supported,
                cat("the model is quantized already: ", quote(unread->name), " is ",
                    stored_dtype_name(unread->dtype), " and has scales"),
-               std::string(kFix)};
+               experts ? "`diecast dequantize --to bf16` makes it a BF16 model, which is quantized"
+                       : std::string(kFix)};
 }
 
 }  // namespace diecast

@@ -41,6 +41,10 @@ bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
 // a word, or, where the config says that weights are quantized, other bytes. Errors: file_corrupt.
 Result<void> refuse_unscaled(const CheckpointHeader& header, const ModelConfig& model);
 
+// Nothing, unless the config says NVFP4 and a weight has its codes and block scales without the
+// global one. Errors: file_corrupt.
+Result<void> refuse_half_scaled(const CheckpointHeader& header, const ModelConfig& model);
+
 // Nothing, unless the file has NVFP4 and says that it is ComfyUI's: a tensor X.comfy_quant, or
 // metadata _quantization_metadata. Its NVFP4 has the names of ModelOpt's, with block scales in
 // tiles of 128x4, so that its values would be noise. Errors: not_supported.
