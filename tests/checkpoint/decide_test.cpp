@@ -94,7 +94,8 @@ TEST(Plan, AFamilyOfWhichAMemberCannotBeQuantizedIsCopiedWhole) {
   EXPECT_EQ(plan.groups.size(), 1u);
   EXPECT_EQ(plan.notes, std::vector<std::string>{
                             "\"l.0.mlp.gate_proj.weight\" belongs to \"l.0.mlp.up_proj.weight\", "
-                            "which is not quantized: F64 is not quantized; both are copied, and so "
+                            "which is not quantized: F64 is not quantized; the module that engines "
+                            "make of them is copied, and so "
                             "in 1 more modules"});
   options.include = {"*.gate_proj.*"};
   const auto refused = plan_quantize(header, options);

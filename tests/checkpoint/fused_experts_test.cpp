@@ -102,6 +102,7 @@ TEST_F(FusedExperts, WithoutAGateLieOnTheSideOfTheHiddenSize) {
     ASSERT_FALSE(unknown);
     EXPECT_NE(unknown.error().message().find("may lie in rows or in columns"), std::string::npos)
         << unknown.error().message();
+    EXPECT_NE(unknown.error().fix.find("hidden_size"), std::string::npos);
     options.model.hidden_size = kHidden;
     write_text(in_, encode(file));
     const Checkpoint checkpoint = Checkpoint::open(in_).value();

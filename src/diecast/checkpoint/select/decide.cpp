@@ -209,7 +209,7 @@ Result<void> Decision::keep_units_whole() {
   }
   for (const auto& [reason, seen] : broken) {
     plan_.notes.push_back(
-        cat(seen.first, "; both are copied",
+        cat(seen.first, "; the module that engines make of them is copied",
             seen.second == 1 ? "" : cat(", and so in ", seen.second - 1, " more modules")));
   }
   return {};

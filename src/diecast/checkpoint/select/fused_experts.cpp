@@ -56,7 +56,8 @@ Result<bool> lies_in_columns(const CheckpointHeader& header, std::string_view ba
                cat(quote(up->name), " ", shape_text(up->shape), " and ", quote(down->name), " ",
                    shape_text(down->shape),
                    rows ? " may lie in rows or in columns" : " do not fit together"),
-               cat("leave them out with --exclude ", quote(glob_of(cat(bank, ".")) + "*"))};
+               cat(rows && !hidden_size ? "give a config.json that says its hidden_size, or " : "",
+                   "leave them out with --exclude ", quote(glob_of(cat(bank, ".")) + "*"))};
 }
 
 Result<void> plan_experts(const CheckpointHeader& header, const QuantizeOptions& options,

@@ -221,11 +221,12 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
   }
   if (unread == nullptr) return refuse_unscaled(header, options.model);
   DIECAST_TRY(const auto experts, fp8_experts_source(header, *unread, options.model));
-  return Error{ErrorCode::not_supported,
-               cat("the model is quantized already: ", quote(unread->name), " is ",
-                   stored_dtype_name(unread->dtype), " and has scales"),
-               experts ? "`diecast dequantize --to bf16` makes it a BF16 model, which is quantized"
-                       : std::string(kFix)};
+  return Error{
+      ErrorCode::not_supported,
+      cat("the model is quantized already: ", quote(unread->name), " is ",
+          stored_dtype_name(unread->dtype), " and has scales"),
+      experts ? "`diecast dequantize --to bf16` makes a BF16 model of it, which can be quantized"
+              : std::string(kFix)};
 }
 
 }  // namespace diecast
