@@ -40,8 +40,10 @@ TEST(Engines, TheFrontPageCountsTheirVerdicts) {
   EXPECT_EQ(vllm["loads"], 1);
   says("W4A16 as ModelOpt writes it | " + number(vllm["runs"]) + " run, MiniMax-M2 loads");
   vllm = verdicts("nvfp4-w4a16", "compressed-tensors", "vLLM");
-  EXPECT_EQ(vllm.size(), 1u) << "all run";
-  says("W4A16 as compressed-tensors writes it | " + number(vllm["runs"]) + " run");
+  EXPECT_EQ(vllm["loads"], 2);
+  EXPECT_EQ(vllm["rejected"], 1);
+  says("W4A16 as compressed-tensors writes it | " + number(vllm["runs"]) +
+       " run, MiniMax-M2 and BERT load, T5 is rejected");
   for (const std::string format : {"nvfp4+mxfp8", "nvfp4+fp8"})
     EXPECT_EQ(verdicts(format, "modelopt", "vLLM"), (std::map<std::string, int>{{"runs", 2}}));
   auto other = verdicts("nvfp4", "compressed-tensors", "transformers");
