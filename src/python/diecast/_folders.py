@@ -1,6 +1,5 @@
 """Folders: checkpoints that are quantized, and asked whether engines would load them."""
 
-import json
 import os
 
 from . import _core
@@ -35,6 +34,7 @@ def quantize_folder(input, output=None, *, format=None, config=None, recipe=None
                (e4m3_bound, first_layers, last_layers, jobs, input_scale),
                (row_scaled, keep_fp8, high_first, strict, force, allow_nonfinite, overwrite))
     if dry_run:
+        import json
         return json.loads(_core.plan_folder(os.fsdecode(input), *options))
     with_runtime = _own_runtime() if runtime is None else runtime
     return _core.quantize_folder(with_runtime.handle, _core.device_handle(device), os.fsdecode(input),
@@ -51,4 +51,5 @@ def verify_folder(folder):
 
     Returns a dict. engines: of each, version and loads (None where its rules are not known); faults:
     dicts of engines, what, fix and count; notes; quantized and others, the numbers of modules."""
+    import json
     return json.loads(_core.verify_folder(os.fsdecode(folder)))
