@@ -14,6 +14,11 @@ bool is_named(PyObject* name, const char* word) {
   return PyUnicode_CompareWithASCIIString(name, word) == 0;
 }
 
+// Whether the value of this name, null of a positional one, says where to launch.
+bool is_place(PyObject* name) {
+  return name != nullptr && (is_named(name, "device") || is_named(name, "stream"));
+}
+
 }  // namespace
 
 bool KernelValues::read(PyObject* tensors, PyObject* named) {
@@ -68,9 +73,8 @@ std::unique_ptr<KernelPlan> KernelPlan::of(const KernelValues& values, PyObject*
   for (int i = 0; i < values.count; ++i) {
     PyObject* const name = i < values.positional ? nullptr : values.names[i];
     if (name != nullptr) plan->names_.push_back(Ref::borrow(name));
-    const bool is_place = name != nullptr && (is_named(name, "device") || is_named(name, "stream"));
-    if (is_place ? !plan->add_place(name, values.all[i])
-                 : !plan->add(values.all[i], PyTuple_GetItem(arguments, argument++)))
+    if (is_place(name) ? !plan->add_place(name, values.all[i])
+                       : !plan->add(values.all[i], PyTuple_GetItem(arguments, argument++)))
       return PyErr_Clear(), nullptr;
     has_tensor |= plan->values_.back().role == Role::tensor;
   }
@@ -173,8 +177,7 @@ Ref PlannedLaunch::make_outputs(const KernelValues& values) {
   Ref all(PyTuple_New(PyTuple_Size(plan_.arguments_.get())));
   Py_ssize_t to = 0;
   for (int i = 0; all && i < values.count; ++i) {
-    PyObject* const name = i < values.positional ? nullptr : values.names[i];
-    if (name != nullptr && (is_named(name, "device") || is_named(name, "stream"))) continue;
+    if (is_place(i < values.positional ? nullptr : values.names[i])) continue;
     PyTuple_SetItem(all.get(), to++, Py_NewRef(values.all[i]));
   }
   if (!all) return all;

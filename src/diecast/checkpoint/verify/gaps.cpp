@@ -117,7 +117,8 @@ class Gaps {
     const std::size_t dot = name.rfind('.');
     const std::string_view module = name.substr(0, dot);
     modules_[path_of(part, module)][std::string(module)].emplace(name.substr(dot + 1));
-    const std::string_view bank = fused_bank(name).empty() ? expert_bank(name) : fused_bank(name);
+    const std::string_view fused = fused_bank(name);
+    const std::string_view bank = fused.empty() ? expert_bank(name) : fused;
     if (!bank.empty() && bank.rfind('.') > part.stack.size()) add_role(part, bank);
   }
 
