@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -60,14 +61,17 @@ int anonymous_file(const std::string& label) {
 }
 
 // The loader takes two libraries of one path for the same, and descriptor numbers come back: every
-// opening gets a spelling of its own, the bits of a counter as "/" and "/.". Under the process's
-// number, where that is known here: a debugger would take "self" for itself, and a file of its own.
+// opening gets a spelling of its own. A process may hold several copies of this code, which count
+// each for itself, so the counter's address is spelled before its value, both as bits: "/" and
+// "/.". Under the process's number, where that is known here: a debugger would take "self" for
+// itself, and a file of its own.
 std::string unique_descriptor_path(int file) {
   static std::atomic<std::uint64_t> count = 0;
   std::error_code none;
   const auto own = std::filesystem::read_symlink("/proc/self", none);
   std::string path = cat("/proc/", none ? "self" : own.string(), "/fd");
-  for (std::uint64_t n = ++count; n != 0; n >>= 1) path += (n & 1) ? "/." : "/";
+  for (const std::uint64_t number : {std::uint64_t{std::bit_cast<std::uintptr_t>(&count)}, ++count})
+    for (int bit = 0; bit < 64; ++bit) path += (number >> bit & 1) ? "/." : "/";
   return cat(path, '/', file);
 }
 
