@@ -34,13 +34,14 @@ TEST_F(COnHost, KeepsItsKernelsApartFromThoseOfACopyOfDiecast) {
   const diecast_argument argument = {"out", DIECAST_TENSOR, out.get(), 0, 0, nullptr};
   for (int number = 1; number <= 4; ++number) {
     Handle of_c;
-    ASSERT_EQ(diecast_kernel_prepare(runtime_, host_, cat("number NUMBER=", number).c_str(),
-                                     of_c.to()),
-              diecast_ok)
+    ASSERT_EQ(
+        diecast_kernel_prepare(runtime_, host_, cat("number NUMBER=", number).c_str(), of_c.to()),
+        diecast_ok)
         << last_error();
     const auto of_cpp =
-        runtime->preload(runtime->specialize(cat("number NUMBER=", number + 4, " @ host")).value(),
-                         device)
+        runtime
+            ->preload(runtime->specialize(cat("number NUMBER=", number + 4, " @ host")).value(),
+                      device)
             .value();
     ASSERT_EQ(diecast_kernel_launch(of_c, &argument, 1, nullptr), diecast_ok) << last_error();
     EXPECT_EQ(out_.front(), static_cast<float>(number));
