@@ -132,12 +132,12 @@ class Verification {
   Result<void> check_weight(const FoundWeight& weight, const StoredForm& form) {
     for (PartFault& fault : part_faults(header_, weight, form))
       add(kBoth, fault.kind, std::move(fault.what), kAgain);
-    const bool fused = !weight.name.ends_with(kWeightSuffix);
-    if (fused && !is_mx(form.format) && header_.find(weight.name + "_bias") != nullptr)
+    const bool fused = !weight.name.ends_with(kWeightSuffix) && !is_mx(form.format);
+    if (fused && header_.find(weight.name + "_bias") != nullptr)
       add(kBoth, "biases",
           cat(quote(weight.name), " has experts with biases, of which engines read no NVFP4"),
           "serve the model in MXFP4");
-    if (fused && !is_mx(form.format) && !config_.model_type.starts_with("llama4"))
+    else if (fused && !config_.model_type.starts_with("llama4"))
       add(kBoth, "fused",
           cat(quote(weight.name), " has all experts, and engines read such NVFP4 of Llama-4 alone"),
           "quantize the model again without --experts fused");
