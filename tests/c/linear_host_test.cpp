@@ -148,8 +148,11 @@ TEST_F(CLinear, TakesFactorsOfParts) {
   ASSERT_EQ(diecast_linear(runtime_, host_, &tensors_, &options, nullptr), diecast_ok)
       << last_error();
   EXPECT_EQ(out_, wanted);
-  factors->shape[0] = kRows - 1;
-  EXPECT_EQ(refused(weight_), "shape_mismatch");
+  for (const std::int64_t count : {kRows - 1, kRows + 1}) {
+    of_rows.resize(kRows + 1);
+    factors->data = of_rows.data(), factors->shape[0] = count;
+    EXPECT_EQ(refused(weight_), "shape_mismatch") << count;
+  }
 }
 
 TEST_F(CLinear, UnpackingGivesTheCheckpointsBytes) {
@@ -200,6 +203,7 @@ TEST_F(CLinear, RefusesAWeightThatIsAnother) {
   EXPECT_EQ(changed([](auto& w) { w.rows = 0; }), "value_missing");
   EXPECT_EQ(changed([](auto& w) { w.rows = 129; }), "shape_mismatch");  // more bytes than there are
   EXPECT_EQ(changed([](auto& w) { w.cols = 80; }), "shape_mismatch");
+  EXPECT_EQ(changed([](auto& w) { w.weights = 1; }), "not_supported");  // those of experts
   std::int64_t bytes = 0;
   diecast_packed_linear wrong = weight_;
   wrong.version = 2;

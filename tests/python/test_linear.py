@@ -112,8 +112,9 @@ def test_parts_with_factors_of_their_own():
     of_rows = numpy.concatenate([factor.repeat(len(part[0])) for part, factor in zip(parts, factors)])
     got = whole.linear(x, of_rows, dtype="f32", settled=True, **HOST)
     assert same_bytes(got, numpy.concatenate(alone, 1))
-    with pytest.raises(diecast.ArgumentError, match="factor"):
-        whole.linear(x, of_rows[:-1], **HOST)
+    for wrong in (of_rows[:-1], numpy.append(of_rows, of_rows[:1])):
+        with pytest.raises(diecast.ArgumentError, match="one for each part"):
+            whole.linear(x, wrong, **HOST)
 
 
 @pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
@@ -181,6 +182,7 @@ def test_a_prepared_call():
     ({"shape": (32, 128)}, {}, "shape_mismatch", "bytes"),
     ({"shape": (32, 60)}, {}, "shape_mismatch", "whole blocks"),
     ({"shape": (0, 64)}, {}, "value_missing", "as the weight was packed"),
+    ({"shape": (1, 32, 64)}, {}, "not_supported", "give one weight"),
     ({"shape": (16, 64)}, {"out": numpy.empty((3, 32), "f4")}, "shape_mismatch", "out of shape"),
     ({}, {"device_rows": numpy.zeros(1, "i4")}, "dtype_mismatch", "i64"),
     ({}, {"split": 3}, "value_not_allowed", "SPLIT"),

@@ -31,6 +31,7 @@ static inline diecast_linear_options diecast_linear_of(const diecast_packed_line
   options.rows = weight->rows;
   options.cols = weight->cols;
   options.version = weight->version;
+  options.weights = weight->weights;
   return options;
 }
 static inline diecast_unpack_linear_options diecast_unpack_linear_of(

@@ -34,7 +34,7 @@ class PackedLinear:
 
     def unpack(self, **place):
         """The checkpoint's codes and scales again."""
-        return self._ops.unpack_linear(self.data, **self._several(), **place)
+        return self._ops.unpack_linear(self.data, **self._weight(), **place)
 
     def linear(self, x, factor, bias=None, residual=None, device_rows=None, **options):
         """x [.., K] times the transpose of the weight under the global scale `factor`, f32 [1].
@@ -43,7 +43,7 @@ class PackedLinear:
         device_rows, i64 [1], says how many rows of x are real; out's other rows are not written.
         options: those of diecast.linear, which this calls: activation, split, dtype, settled, out, device,
         stream, runtime. settled: the launch before does not write the weight, which may be read early."""
-        return self._ops.linear(x, self.data, factor, bias, residual, device_rows, **self._options(), **options)
+        return self._ops.linear(x, self.data, factor, bias, residual, device_rows, **self._weight(), **options)
 
     def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):
         """Each row of x times the transpose of its expert's weight.
@@ -53,7 +53,7 @@ class PackedLinear:
         out_unexpected, i32 [1], given with out, gets the number of ids added that are neither an
         expert's nor -1. options: those of diecast.linear_experts, which this calls: form, activation,
         split, dtype, out, out_unexpected, device, stream, runtime."""
-        return self._ops.linear_experts(x, self.data, factor, routing, bias, expert_map, **self._several(),
+        return self._ops.linear_experts(x, self.data, factor, routing, bias, expert_map, **self._weight(),
                                         **options)
 
     def description(self):
@@ -74,11 +74,7 @@ class PackedLinear:
         return (f"PackedLinear(shape={self.shape}, format={self.format!r}, gated={self.gated!r}, "
                 f"version={self.version})")
 
-    def _options(self):
+    def _weight(self):
         rows, cols = self.shape[-2:]
         return {"format": self.format, "gated": self.gated, "rows": rows, "cols": cols,
-                "version": self.version}
-
-    def _several(self):
-        """The same where there may be several weights."""
-        return {"weights": self.shape[0] if len(self.shape) == 3 else 0, **self._options()}
+                "weights": self.shape[0] if len(self.shape) == 3 else 0, "version": self.version}

@@ -253,6 +253,7 @@ def linear(
     rows: int = ...,
     cols: int = ...,
     version: int = ...,
+    weights: int = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,

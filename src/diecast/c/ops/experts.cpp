@@ -19,13 +19,7 @@ Shape rows_for(const diecast_tensor& tensor, std::int64_t cols) {
   return shape;
 }
 
-// One element a row: of more, a row would have another's.
-Result<void> check_count(const diecast_tensor& tensor, std::int64_t rows, const TensorName& name) {
-  if (elements_of(tensor) == rows) return {};
-  return Error{ErrorCode::shape_mismatch,
-               cat(name.text(), " has ", elements_of(tensor), " elements, not ", rows),
-               "pass one for each slot of each token"};
-}
+constexpr std::string_view kOneASlot = "pass one for each slot of each token";
 
 // A row of ids, or one id, for each row of x: else rows of x would take others' ids.
 Result<void> check_rows(const diecast_tensor& ids, const Tensor& x, const TensorName& name) {
@@ -42,12 +36,15 @@ Result<void> check_rows(const diecast_tensor& ids, const Tensor& x, const Tensor
                "pass ids [.., k], where [..] are the rows of x"};
 }
 
-// Dense i32, or i64 as ids may be: which of the two a form of routing takes is checked with the
-// call.
+// Dense i32 or i64: which of the two a form of routing takes is checked with the call.
 Result<const void*> read_ids(DType& type, const diecast_tensor* tensor, std::int64_t count,
                              const TensorName& name) {
   const bool wide = tensor != nullptr && dtype_of(*tensor) == DType::i64;
   type = wide ? DType::i64 : DType::i32;
+  if (tensor != nullptr && dtype_of(*tensor) != type) {
+    return Error{ErrorCode::dtype_mismatch, cat(name.text(), " is ", type_text(*tensor)),
+                 "pass i32 or i64"};
+  }
   if (wide) {
     DIECAST_TRY(const std::int64_t* const ids, integers_of(tensor, count, name));
     return static_cast<const void*>(ids);
@@ -88,7 +85,7 @@ struct BoundLinearExperts : line::linear_experts {
   };
 
   static Result<PackedLinear> read_weight(const Options& o) {
-    if (o.weights > 0) return described(o, o.weights, kName);
+    if (o.weights > 0) return described(o, kName);
     return Error{ErrorCode::value_missing, cat(kName, ": weights = ", o.weights),
                  "pass weights, the number of experts"};
   }
@@ -109,13 +106,15 @@ struct BoundLinearExperts : line::linear_experts {
     const std::int64_t of_each = is_gated(v.options.activation) ? 2 : 1;
     DIECAST_TRY(v.factors,
                 floats_of(t.factor, capped_product(o.weights, of_each), {kName, "factor"}));
+    DIECAST_CHECK(check_count(*t.factor, capped_product(o.weights, of_each), {kName, "factor"},
+                              "pass [experts], of gate and up [experts, 2]"));
     DIECAST_TRY(v.routing.form, read_word<RoutingForm>(o.form, kName, "form"));
     DIECAST_TRY(v.routing.data,
                 read_ids(v.routing.type, t.routing, indices(v), {kName, "routing"}));
-    if (v.routing.form == RoutingForm::indexed) {
-      DIECAST_CHECK(check_count(*t.routing, v.out.rows(), {kName, "routing"}));
-      DIECAST_CHECK(check_rows(*t.routing, v.x, {kName, "routing"}));
-    }
+    const bool by_id = v.routing.form == RoutingForm::indexed;
+    DIECAST_CHECK(check_count(*t.routing, indices(v), {kName, "routing"},
+                              by_id ? kOneASlot : "pass offsets [experts + 1], counts [experts]"));
+    if (by_id) DIECAST_CHECK(check_rows(*t.routing, v.x, {kName, "routing"}));
     DIECAST_CHECK(read_map(v.routing.map, t.expert_map, {kName, "expert_map"}));
     DIECAST_TRY(v.routing.unexpected, unexpected_of(t.out_unexpected, kName));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
@@ -171,8 +170,8 @@ struct BoundCombineExperts : line::combine_experts {
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
     DIECAST_TRY(v.topk.ids, read_ids(v.topk.type, t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
     DIECAST_TRY(v.topk.weights, floats_of(t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
-    DIECAST_CHECK(check_count(*t.topk_ids, v.x.rows(), {kName, "topk_ids"}));
-    DIECAST_CHECK(check_count(*t.topk_weights, v.x.rows(), {kName, "topk_weights"}));
+    DIECAST_CHECK(check_count(*t.topk_ids, v.x.rows(), {kName, "topk_ids"}, kOneASlot));
+    DIECAST_CHECK(check_count(*t.topk_weights, v.x.rows(), {kName, "topk_weights"}, kOneASlot));
     DIECAST_CHECK(read_map(v.topk.map, t.expert_map, {kName, "expert_map"}));
     DIECAST_TRY(v.topk.unexpected, unexpected_of(t.out_unexpected, kName));
     const Shape ids = shape_of(*t.topk_ids);

@@ -107,7 +107,7 @@ struct BoundUnpackLinear : line::unpack_linear {
 
   static Result<Views> views(const Tensors& t, const Options& o) {
     Views v;
-    DIECAST_TRY(v.packed, described(o, o.weights, kName));
+    DIECAST_TRY(v.packed, described(o, kName));
     DIECAST_CHECK(place(v.packed, t.packed, {kName, "packed"}));
     v.weight.format = v.packed.format;
     v.weight.shape = v.packed.shape;
@@ -116,7 +116,7 @@ struct BoundUnpackLinear : line::unpack_linear {
     return v;
   }
   static Result<void> outputs(const Tensors&, const Options& o, Outputs& out) {
-    DIECAST_TRY(const PackedLinear packed, described(o, o.weights, kName));
+    DIECAST_TRY(const PackedLinear packed, described(o, kName));
     DIECAST_CHECK(PackedLinear::bytes_for(packed.format, packed.shape));
     out.add("out_data", DType::u8, with_last(packed.shape, packed.cols() / 2));
     out.add("out_scale", packed.format == Format::nvfp4 ? DType::e4m3 : DType::e8m0,
@@ -146,7 +146,7 @@ struct BoundLinear : line::linear {
 
   static Result<Views> views(const Tensors& t, const Options& o) {
     Views v;
-    DIECAST_TRY(v.weight, described(o, 0, kName));
+    DIECAST_TRY(v.weight, described(o, kName));
     DIECAST_CHECK(place(v.weight, t.packed, {kName, "packed"}));
     DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
     v.options.settled = o.settled != 0;
@@ -157,13 +157,17 @@ struct BoundLinear : line::linear {
     const bool parts = t.factor != nullptr && elements_of(*t.factor) != 1;
     v.options.factors = parts ? Factors::parts : Factors::one;
     const std::int64_t of_parts = is_gated(v.options.activation) ? 2 : v.weight.rows();
+    if (parts)
+      DIECAST_CHECK(check_count(*t.factor, of_parts, {kName, "factor"},
+                                "pass one element, or one for each part: for gate and up, or for "
+                                "each row of the weight"));
     DIECAST_TRY(v.factor, floats_of(t.factor, parts ? of_parts : 1, {kName, "factor"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);
     return v;
   }
   static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
-    DIECAST_TRY(const PackedLinear weight, described(o, 0, kName));
+    DIECAST_TRY(const PackedLinear weight, described(o, kName));
     DIECAST_TRY(const Tensor x, tensor_of(t.x, {kName, "x"}));
     DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
     DIECAST_TRY(const Activation activation,
@@ -209,7 +213,7 @@ extern "C" std::int32_t diecast_packed_linear_size(const diecast_packed_linear* 
     DIECAST_CHECK(check_given(weight, kSize, "weight"));
     DIECAST_CHECK(check_given(bytes, kSize, "bytes"));
     DIECAST_TRY(const auto given, read_structure(weight, diecast_packed_linear{}, "weight"));
-    DIECAST_TRY(PackedLinear packed, described(given, given.weights, kSize));
+    DIECAST_TRY(PackedLinear packed, described(given, kSize));
     DIECAST_TRY(*bytes, PackedLinear::bytes_for(packed.format, packed.shape));
     packed.data = reinterpret_cast<void*>(std::uintptr_t{4096});  // only described
     packed.bytes = *bytes;

@@ -6,12 +6,13 @@
 #define DIECAST_PACKED_LINEAR_VERSION 1 /* of the layout of packed weights */
 
 /* What is said of a packed weight beside its bytes. */
-#define DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)             \
-  WORD(format, PackedFormat, "what the packed weight is of")   \
-  WORD(gated, Gated, "how gate and up lay when it was packed") \
-  COUNT(rows, 0, "N of the weight, to be given")               \
-  COUNT(cols, 0, "K of the weight, to be given")               \
-  COUNT(version, DIECAST_PACKED_LINEAR_VERSION, "of the layout that it was packed in")
+#define DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                     \
+  WORD(format, PackedFormat, "what the packed weight is of")                           \
+  WORD(gated, Gated, "how gate and up lay when it was packed")                         \
+  COUNT(rows, 0, "N of the weight, to be given")                                       \
+  COUNT(cols, 0, "K of the weight, to be given")                                       \
+  COUNT(version, DIECAST_PACKED_LINEAR_VERSION, "of the layout that it was packed in") \
+  COUNT(weights, 0, "several weights, one behind another; 0: one, of two dimensions")
 
 #define DIECAST_PACK_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                                      \
   TENSOR(data, INPUT, "a checkpoint's codes: u8 [.., N, K/2], one weight or several")             \
@@ -28,8 +29,7 @@
   TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it")              \
   TENSOR(out_data, OUTPUT, "u8 [.., N, K/2]")                                \
   TENSOR(out_scale, OUTPUT, "e4m3 [.., N, K/16], mxfp4: e8m0 [.., N, K/32]") \
-  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                 \
-  COUNT(weights, 0, "several weights, one behind another; 0: one, of two dimensions")
+  DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)
 
 #define DIECAST_LINEAR(TENSOR, WORD, FLAG, COUNT, REAL)                                            \
   TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")              \
@@ -59,7 +59,6 @@
   TENSOR(out_unexpected, OUTPUT,                                                                \
          "i32 [1], if it is given beside out: to it the ids are added of no expert but -1")     \
   DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                    \
-  COUNT(weights, 0, "experts, to be given")                                                     \
   WORD(form, RoutingForm, "what routing holds: ids, offsets or counts")                         \
   WORD(activation, Activation, "of the sums under factor and bias")                             \
   COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                         \

@@ -12,10 +12,9 @@
 
 namespace diecast::c {
 
-// `weights`: 0: one, of two dimensions. Its bytes are not looked at. Errors: value_missing,
-// value_not_allowed.
+// Its bytes are not looked at. Errors: value_missing, value_not_allowed.
 template <class Described>
-Result<PackedLinear> described(const Described& of, std::int64_t weights, std::string_view op) {
+Result<PackedLinear> described(const Described& of, std::string_view op) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
   PackedLinear out;
   DIECAST_TRY(const std::int64_t version, read_count(of.version, kMost, op, "version"));
@@ -23,12 +22,12 @@ Result<PackedLinear> described(const Described& of, std::int64_t weights, std::s
   DIECAST_TRY(const PackedFormat format, read_word<PackedFormat>(of.format, op, "format"));
   out.format = *parse_word<Format>(word(format));
   DIECAST_TRY(out.gated, read_word<Gated>(of.gated, op, "gated"));
-  if (of.rows <= 0 || of.cols <= 0 || weights < 0) {
+  if (of.rows <= 0 || of.cols <= 0 || of.weights < 0) {
     return Error{ErrorCode::value_missing,
                  cat(op, ": rows = ", of.rows, ", cols = ", of.cols, " of the packed weight"),
                  "pass rows, cols, format and gated as the weight was packed"};
   }
-  out.shape = weights == 0 ? Shape{of.rows, of.cols} : Shape{weights, of.rows, of.cols};
+  out.shape = of.weights == 0 ? Shape{of.rows, of.cols} : Shape{of.weights, of.rows, of.cols};
   return out;
 }
 
@@ -39,6 +38,16 @@ inline Result<void> place(PackedLinear& weight, const diecast_tensor* tensor,
   weight.data = bytes.data;
   weight.bytes = bytes.count;
   return {};
+}
+
+// That a tensor has so many elements: more are of another weight, or of other experts. Errors:
+// shape_mismatch.
+inline Result<void> check_count(const diecast_tensor& tensor, std::int64_t count,
+                                const TensorName& name, std::string_view fix) {
+  if (elements_of(tensor) == count) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(name.text(), " has ", elements_of(tensor), " elements, not ", count),
+               std::string(fix)};
 }
 
 // Puts a tensor that a call may leave out. Errors: those of tensor_of().
