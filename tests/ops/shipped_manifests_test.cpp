@@ -100,35 +100,79 @@ std::set<int> splits_of(std::int64_t rows, std::int64_t cols, bool share_rows) {
   return out;
 }
 
-TEST(ShippedManifests, HaveTheProductsOfDenseModels) {
-  for (const char* model : {"llama3-8b", "llama3-70b", "llama3-405b", "qwen3-8b", "qwen3-32b"}) {
-    const std::string text =
-        testing::text_of(cat(DIECAST_SOURCE_DIR "/cache/manifests/", model, ".txt"));
-    std::set<int> one, parts, gated;  // splits that are needed
-    std::set<std::string> lines;
+// The splits that a model's products need, by its table.
+struct Products {
+  std::set<int> one, parts, gated, of_experts, of_experts_gated;
+
+  static Products of(const std::string& text) {
+    Products out;
     for (const std::string_view line : split(text, '\n')) {
-      if (line.starts_with("op linear")) lines.emplace(line);
       const auto cells = words(line);
-      if (cells.size() < 4 || !parse_integer(cells.back())) continue;
-      const std::int64_t cols = *parse_integer(cells.back()),
-                         rows = *parse_integer(cells[cells.size() - 2]);
-      const bool shares_columns = cells[1] == "o" || cells[1] == "down";
-      const std::set<int> splits = splits_of(rows, cols, !shares_columns);
-      std::set<int>& to = cells[1] == "gate," ? gated : one;
-      to.insert(splits.begin(), splits.end());
-      if (cells[1] == "q,") parts = splits;
+      if (cells.size() < 4 || cells[0] != "#" || !parse_integer(cells.back())) continue;
+      const auto rows = parse_integer(cells[cells.size() - 2]);
+      const bool shares_columns = cells[1] == "o" || cells[1] == "down",
+                 gated = cells[1] == "gate,";
+      const std::set<int> all = splits_of(*rows, *parse_integer(cells.back()), !shares_columns);
+      const bool of_expert = cells[cells.size() - 3] == "expert";
+      std::set<int>& to = of_expert ? (gated ? out.of_experts_gated : out.of_experts)
+                                    : (gated ? out.gated : out.one);
+      to.insert(all.begin(), all.end());
+      if (cells[1] == "q,") out.parts = all;
     }
-    const auto line = [](std::string_view activation, const std::set<int>& splits,
-                         std::string_view factors) {
-      std::string list;
-      for (const int each : splits) list += cat(list.empty() ? "" : ",", each);
-      return cat("op linear in=bf16 out=bf16 format=nvfp4 activation=", activation, " split=", list,
-                 " factors=", factors, " @ sm_90a sm_100a sm_103a sm_120a");
-    };
-    EXPECT_EQ(lines, (std::set<std::string>{line("none", one, "one"), line("none", parts, "parts"),
-                                            line("silu_and_mul", gated, "one,parts")}))
-        << model;
+    return out;
   }
+};
+
+// The lines that these products are, none where a model has no such product.
+class ProductLines {
+ public:
+  void add(std::string_view what, const std::set<int>& splits, std::string_view rest) {
+    std::string list;
+    for (const int each : splits) list += cat(list.empty() ? "" : ",", each);
+    if (!list.empty()) lines_.insert(cat("op ", what, " split=", list, " ", rest, kTargets));
+  }
+  void add_combine() {
+    lines_.insert(cat("op combine_experts in=bf16 out=bf16 has_expert_map=0,1", kTargets));
+  }
+  const std::set<std::string>& all() const { return lines_; }
+
+ private:
+  static constexpr std::string_view kTargets = " @ sm_90a sm_100a sm_103a sm_120a";
+  std::set<std::string> lines_;
+};
+
+TEST(ShippedManifests, HaveTheProductsOfTheirModels) {
+  int of_experts = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(DIECAST_SOURCE_DIR "/cache/manifests")) {
+    const std::string text = testing::text_of(file.path()), model = file.path().stem().string();
+    if (model == "nvfp4") continue;  // of no model
+    const Products products = Products::of(text);
+    const bool biased = model == "gpt-oss";  // whose experts are MXFP4, as it is released
+    const std::string_view any_bias = biased ? " has_bias=0,1" : "",
+                           bias = biased ? " has_bias=1" : "",
+                           formats = biased ? "nvfp4,mxfp4" : "nvfp4",
+                           gated = biased ? "swiglu_oai" : "silu_and_mul";
+    ProductLines wanted;
+    const auto dense = [](std::string_view activation) {
+      return cat("linear in=bf16 out=bf16 format=nvfp4 activation=", activation);
+    };
+    const auto experts = [&](std::string_view activation) {
+      return cat("linear_experts in=bf16 out=bf16 format=", formats, " activation=", activation,
+                 " form=indexed,contiguous,masked");
+    };
+    wanted.add(dense("none"), products.one, cat("factors=one", any_bias));
+    wanted.add(dense("none"), products.parts, cat("factors=parts", any_bias));
+    wanted.add(dense("silu_and_mul"), products.gated, "factors=one,parts");
+    wanted.add(experts(gated), products.of_experts_gated, cat("has_expert_map=0,1", bias));
+    wanted.add(experts("none"), products.of_experts, cat("has_expert_map=0,1", any_bias));
+    if (!products.of_experts.empty()) wanted.add_combine(), ++of_experts;
+    std::set<std::string> found;
+    for (const std::string_view line : split(text, '\n'))
+      if (line.starts_with("op linear") || line.starts_with("op combine")) found.emplace(line);
+    EXPECT_EQ(found, wanted.all()) << model;
+  }
+  EXPECT_EQ(of_experts, 5);
 }
 
 }  // namespace
