@@ -1,4 +1,5 @@
 // Opening libraries from files and from memory, with libfake_answer.so as the library.
+#include <diecast/base/build_id.h>
 #include <diecast/base/library.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>

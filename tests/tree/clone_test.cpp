@@ -109,7 +109,7 @@ TEST(Clone, SaysWhatEveryNameOfOursIs) {
 TEST(Clone, KeepsItsFilesShort) {
   std::size_t seen = 0;
   for (const std::string& name : tree::files()) {
-    if (!tree::is_code(name)) continue;
+    if (!tree::is_code(name) && !name.ends_with(".py")) continue;
     ++seen;
     const std::string text = tree::text_of(name);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 300) << name;
@@ -141,7 +141,7 @@ TEST(Clone, FinishesWhatItStarts) {
       "HA"
       "CK:"};
   for (const std::string& name : tree::files()) {
-    if (!tree::is_code(name)) continue;
+    if (!tree::is_code(name) && !name.ends_with(".py")) continue;
     const std::string text = tree::text_of(name);
     for (const std::string& word : unfinished)
       EXPECT_EQ(text.find(word), std::string::npos) << name << ": " << word;

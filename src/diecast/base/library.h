@@ -50,7 +50,4 @@ void add_folder(std::vector<std::string>& folders, const std::string& folder);
 // is not absolute is ignored.
 std::vector<std::string> named_toolkit_folders();
 
-// Reads the build id of a shared object on disk without loading it; empty if it has none.
-std::string build_id_of_file(const std::string& path);
-
 }  // namespace diecast

@@ -1,4 +1,5 @@
 // Binding a libnvrtc: functions, version, architectures and the builds of its two files.
+#include <diecast/base/build_id.h>
 #include <diecast/base/file.h>
 #include <diecast/base/hash.h>
 #include <diecast/base/text.h>

@@ -2,36 +2,14 @@
 
 import os
 
-from . import _core, _frameworks
+from . import _core, _frameworks, _kernel_outputs
 from ._errors import ArgumentError, DtypeError
 from ._runtime import runtime as _default_runtime
 
 _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12, 8): "e5m2",
           (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64",
           (2, 64): "f64", (0, 8): "i8", (1, 16): "u16", (1, 64): "u64"}
-_SIGNS = frozenset("_ +*/(),-")
 _WRITTEN, _STRUCTURE, _PARAMETER = 1, 2, 4  # traits of a call's values, as the extension has them
-_WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
-          "min": min, "max": max, "__builtins__": {}}
-_codes = {}  # of sizes, by their texts
-
-
-def _code(text):
-    """The code of a size, or None where it is none that Python reads as the header does."""
-    if text not in _codes:
-        code = None
-        if all(sign.isalnum() or sign in _SIGNS for sign in text):
-            try:
-                code = compile(text.replace("/", "//"), "a size", "eval")
-            except SyntaxError:
-                pass
-        _codes[text] = code
-    return _codes[text]
-
-
-def _shape(tensor):
-    shape = getattr(tensor, "shape", None)
-    return _core.tensor_facts(tensor)[5] if shape is None else shape
 
 
 def kernel(source, *, name=None, runtime=None):
@@ -195,7 +173,8 @@ class Kernel(_core.Launcher):
         missing = [a for a in self._arguments if a["direction"] == "out" and not a["optional"]
                    and a["name"] not in values]
         at = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
-        make = self._maker(missing, values, parameters, at) if missing else None
+        make = _kernel_outputs.maker(self.name, self._arguments, missing, self._facts(values), values,
+                                     parameters, at) if missing else None
         return (self._kernel(values, parameters, device), make,
                 tuple((a["name"], self._traits(a["name"])) for a in missing))
 
@@ -228,60 +207,6 @@ class Kernel(_core.Launcher):
         """Of the tensors among them."""
         return {name: _core.tensor_facts(value) for name, value in values.items()
                 if not isinstance(value, (int, float)) and name not in self._structures}
-
-    def _maker(self, missing, values, parameters, at):
-        """A function of a call's values that makes these outputs, a tuple of several. `at`: the values'
-        names."""
-        facts = self._facts(values)
-        like = next((at.index(name) for name in at if name in facts), None)
-        if like is None:
-            raise self._no_shape(missing[0])
-        sizes = {name: (at.index(name), None) for name, value in values.items()
-                 if isinstance(value, int)}
-        for argument in self._arguments:
-            if argument["kind"] != "tensor" or argument["name"] not in facts:
-                continue
-            shape = facts[argument["name"]][5]
-            if len(shape) == len(argument["shape"]):
-                sizes.update((text, (at.index(argument["name"]), d))
-                             for d, text in enumerate(argument["shape"]) if text.isidentifier())
-        makers = [self._output(argument, sizes, parameters, values[at[like]], like)
-                  for argument in missing]
-        return makers[0] if len(makers) == 1 else lambda given: tuple(make(given) for make in makers)
-
-    def _output(self, argument, sizes, parameters, tensor, like):
-        """A function of a call's values that makes one output. sizes: where each name's is found, a
-        value's place and, of a tensor, the dimension."""
-        kind = parameters.get(argument["type"], argument["type"])
-        places = [None if text in parameters else sizes.get(text) for text in argument["shape"]]
-        whole = [(like, d) for d in range(len(_shape(tensor)))]
-        if whole and places == whole and hasattr(tensor, "shape"):
-            twin = _frameworks.twin_allocator(tensor, kind)
-            return lambda given: twin(given[like])
-        allocate = _frameworks.allocator(tensor, kind)
-
-        def make(given):
-            known = {name: given[i] if d is None else _shape(given[i])[d]
-                     for name, (i, d) in sizes.items()}
-            known.update(parameters)
-            return allocate(given[like], tuple(self._size(argument, text, known)
-                                               for text in argument["shape"]))
-        return make
-
-    def _no_shape(self, argument):
-        return ArgumentError("value_missing",
-                             f"{self.name}: the shape of {argument['name']}, [{', '.join(argument['shape'])}], "
-                             "does not follow from the tensors", f"pass {argument['name']}=")
-
-    def _size(self, argument, text, known):
-        if isinstance(known.get(text), int):
-            return int(known[text])
-        try:
-            if (code := _code(text)) is not None:
-                return int(eval(code, dict(_WORDS), known))
-        except (NameError, TypeError, ArithmeticError):
-            pass
-        raise self._no_shape(argument)
 
     def _bind_types(self, values, parameters):
         """Types that are parameters, from the tensors that have them."""

@@ -1,4 +1,4 @@
-"""torch.ops.diecast.* on the host device: opcheck, torch.compile, gradients, modes, bad input."""
+"""torch.ops.diecast.* on the host device: opcheck, torch.compile, gradients, modes."""
 
 import warnings
 
@@ -6,6 +6,7 @@ import pytest
 import torch
 from conftest import is_tuple, returns_of
 from torch.library import opcheck
+from torch_tensors import matrix, on_host, same  # noqa: F401, a fixture
 
 import diecast
 import diecast.torch
@@ -13,30 +14,6 @@ from diecast import _shapes, _table
 from diecast.torch._ops import RENAMED
 
 OPS = _table.OPS
-torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True)
-def on_host():
-    diecast.torch.use_host()
-    torch.compiler.reset()
-
-
-def matrix(*shape, dtype=torch.bfloat16, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return (torch.randn(shape, generator=generator) * 3).to(dtype)
-
-
-def raw(tensor):
-    """A tensor's bytes."""
-    return bytes(tensor.detach().contiguous().view(torch.uint8).flatten().tolist())
-
-
-def same(got, wanted):
-    """Whether two results, tensors or tuples of them, have the same types, shapes and bytes."""
-    got, wanted = ((one,) if isinstance(one, torch.Tensor) else one for one in (got, wanted))
-    return len(got) == len(wanted) and all(
-        a.dtype == b.dtype and a.shape == b.shape and raw(a) == raw(b) for a, b in zip(got, wanted))
 
 
 def calls():
@@ -243,69 +220,3 @@ def test_modes():
                 diecast.torch.quantize_nvfp4(matrix(4, 64)[:, :32]))
     meta = diecast.torch.quantize_nvfp4(x.to("meta"), layout="s128x4")
     assert [tuple(tensor.shape) for tensor in meta] == [(4, 16), (128, 4), (1,)]
-
-
-def test_cpu_tensors_are_refused_until_asked_for():
-    diecast.torch.use_host(False)
-    with pytest.raises(diecast.ArgumentError, match="on the CPU") as caught:
-        diecast.torch.amax(matrix(1, 16))
-    assert "use_host" in caught.value.fix
-
-
-@pytest.mark.parametrize("call, error, text", [
-    (lambda x: diecast.torch.quantize_nvfp4(x, layout="s1x4"), diecast.ArgumentError, "layout"),
-    (lambda x: diecast.torch.quantize_nvfp4(x.long()), diecast.DtypeError, "i64"),
-    (lambda x: diecast.torch.quantize_nvfp4(x.t()), diecast.ArgumentError, "apart"),
-    (lambda x: diecast.torch.amax(x, accumulate=True), diecast.ArgumentError, "accumulate"),
-    (lambda x: diecast.torch.amax(x, out=(x, x)), ValueError, "1 outputs"),
-    (lambda x: diecast.torch.quantize_nvfp4(x, out=x[:0]), ValueError, "3 outputs"),
-    (lambda x: torch.ops.diecast.amax.out(x), diecast.ArgumentError, "no output"),
-    (lambda x: torch.ops.diecast.quantize_nvfp4.out(x, out_data=x), diecast.Error, "out_"),
-    (lambda x: diecast.torch.amax(x, out=x), diecast.Error, "out"),
-    (lambda x: diecast.torch.amax(x, size=3), RuntimeError, "size"),
-    (lambda x: diecast.torch.amax(None), RuntimeError, "Tensor"),
-])
-def test_bad_calls_are_errors_with_a_type(call, error, text):
-    with pytest.raises(error, match=text):
-        call(matrix(4, 32))
-
-
-class Wrapped(torch.Tensor):
-    """A type that answers torch's calls itself, as DTensor does."""
-
-    @classmethod
-    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
-        raise NotImplementedError
-
-
-class Named(torch.Tensor):
-    """A type that is a tensor with another name."""
-
-
-def test_tensors_that_only_stand_for_others_are_refused():
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    with FakeTensorMode():
-        fake = torch.empty(4, 64)
-    wrapped = torch.Tensor._make_wrapper_subclass(Wrapped, (4, 64))
-    for one in (fake, wrapped):
-        for _ in range(2):
-            with pytest.raises(diecast.DtypeError, match="only stands for a tensor") as caught:
-                diecast.quantize_nvfp4(one, device="host")
-            assert "to_local" in caught.value.fix
-    x = matrix(4, 64)
-    assert same(diecast.quantize_nvfp4(x.as_subclass(Named), device="host")[0],
-                diecast.quantize_nvfp4(x, device="host")[0])
-
-
-def test_a_negative_view_keeps_its_sign_through_torch_alone():
-    """The raw path reads memory, as torch's own DLPack does; the front page says so."""
-    x = torch.full((4, 64), 2.0)
-    negative = torch._neg_view(x)
-    assert negative[0, 0] == -2 and torch.from_dlpack(negative)[0, 0] == 2
-    codes = diecast.torch.quantize_nvfp4(negative)[0]
-    assert torch.equal(codes, diecast.torch.quantize_nvfp4(-x)[0])
-    assert torch.equal(codes, diecast.quantize_nvfp4(negative.resolve_neg(), device="host")[0])
-    assert torch.equal(diecast.quantize_nvfp4(negative, device="host")[0],
-                       diecast.quantize_nvfp4(x, device="host")[0])
-    with pytest.raises((diecast.DtypeError, BufferError)):
-        diecast.quantize_nvfp4(torch.ones(4, 64, dtype=torch.complex64).conj(), device="host")

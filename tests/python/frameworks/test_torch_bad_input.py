@@ -1,0 +1,74 @@
+"""What diecast.torch refuses: wrong calls, CPU tensors unasked, tensors that only stand for others."""
+
+import pytest
+import torch
+from torch_tensors import matrix, on_host, same  # noqa: F401, a fixture
+
+import diecast
+import diecast.torch
+
+
+def test_cpu_tensors_are_refused_until_asked_for():
+    diecast.torch.use_host(False)
+    with pytest.raises(diecast.ArgumentError, match="on the CPU") as caught:
+        diecast.torch.amax(matrix(1, 16))
+    assert "use_host" in caught.value.fix
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: diecast.torch.quantize_nvfp4(x, layout="s1x4"), diecast.ArgumentError, "layout"),
+    (lambda x: diecast.torch.quantize_nvfp4(x.long()), diecast.DtypeError, "i64"),
+    (lambda x: diecast.torch.quantize_nvfp4(x.t()), diecast.ArgumentError, "apart"),
+    (lambda x: diecast.torch.amax(x, accumulate=True), diecast.ArgumentError, "accumulate"),
+    (lambda x: diecast.torch.amax(x, out=(x, x)), ValueError, "1 outputs"),
+    (lambda x: diecast.torch.quantize_nvfp4(x, out=x[:0]), ValueError, "3 outputs"),
+    (lambda x: torch.ops.diecast.amax.out(x), diecast.ArgumentError, "no output"),
+    (lambda x: torch.ops.diecast.quantize_nvfp4.out(x, out_data=x), diecast.Error, "out_"),
+    (lambda x: diecast.torch.amax(x, out=x), diecast.Error, "out"),
+    (lambda x: diecast.torch.amax(x, size=3), RuntimeError, "size"),
+    (lambda x: diecast.torch.amax(None), RuntimeError, "Tensor"),
+])
+def test_bad_calls_are_errors_with_a_type(call, error, text):
+    with pytest.raises(error, match=text):
+        call(matrix(4, 32))
+
+
+class Wrapped(torch.Tensor):
+    """A type that answers torch's calls itself, as DTensor does."""
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+
+class Named(torch.Tensor):
+    """A type that is a tensor with another name."""
+
+
+def test_tensors_that_only_stand_for_others_are_refused():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode():
+        fake = torch.empty(4, 64)
+    wrapped = torch.Tensor._make_wrapper_subclass(Wrapped, (4, 64))
+    for one in (fake, wrapped):
+        for _ in range(2):
+            with pytest.raises(diecast.DtypeError, match="only stands for a tensor") as caught:
+                diecast.quantize_nvfp4(one, device="host")
+            assert "to_local" in caught.value.fix
+    x = matrix(4, 64)
+    assert same(diecast.quantize_nvfp4(x.as_subclass(Named), device="host")[0],
+                diecast.quantize_nvfp4(x, device="host")[0])
+
+
+def test_a_negative_view_keeps_its_sign_through_torch_alone():
+    """The raw path reads memory, as torch's own DLPack does; the front page says so."""
+    x = torch.full((4, 64), 2.0)
+    negative = torch._neg_view(x)
+    assert negative[0, 0] == -2 and torch.from_dlpack(negative)[0, 0] == 2
+    codes = diecast.torch.quantize_nvfp4(negative)[0]
+    assert torch.equal(codes, diecast.torch.quantize_nvfp4(-x)[0])
+    assert torch.equal(codes, diecast.quantize_nvfp4(negative.resolve_neg(), device="host")[0])
+    assert torch.equal(diecast.quantize_nvfp4(negative, device="host")[0],
+                       diecast.quantize_nvfp4(x, device="host")[0])
+    with pytest.raises((diecast.DtypeError, BufferError)):
+        diecast.quantize_nvfp4(torch.ones(4, 64, dtype=torch.complex64).conj(), device="host")
