@@ -172,6 +172,16 @@ TEST(HostCompiler, KeepsWarnings) {
   EXPECT_NE(artifact.log.find("axpy.cu:8:"), std::string::npos) << artifact.log;
 }
 
+// A linker names the files that it is given, whose names a compiler draws.
+TEST(HostCompiler, KeepsTheSameWarningsOfALinkerEachTime) {
+  const Source source{"k.cu", "k",
+                      "__attribute__((used, section(\".gnu.warning\"))) const char w[] = \"old\";\n"
+                      "extern \"C\" void k() {}\n"};
+  const std::string log = open()->compile(source, kHost).value().log;
+  EXPECT_NE(log.find("kernel.o: warning: old"), log.npos) << log;
+  EXPECT_EQ(open()->compile(source, kHost).value().log, log);
+}
+
 TEST(HostCompiler, WantsTheKernelInTheObject) {
   Source source = kSource;
   source.symbol = "quantize";

@@ -52,6 +52,14 @@ TEST(Log, WithoutTheReportHasTheWarningsOnly) {
             "quantize.cu(3): warning #177-D: variable \"u\" was declared but never referenced");
 }
 
+TEST(Log, HasOneNameForTheFilesThatACompilersPartsHandOn) {
+  EXPECT_EQ(without_drawn_names("/usr/bin/ld: /tmp/d/cc4k.o: warning: x\n/tmp/d/cc1.s:4: Error: y\n"
+                                "/tmp/d: /tmp/d/rendered-58483a",
+                                "/tmp/d"),
+            "/usr/bin/ld: kernel.o: warning: x\nkernel.s:4: Error: y\nkernel: kernel");
+  EXPECT_EQ(without_drawn_names("k.cu:1:2: warning: z", "/tmp/d"), "k.cu:1:2: warning: z");
+}
+
 TEST(Log, IsSafeToPrint) {
   EXPECT_EQ(clean_log("  a\tb\r\nc\x1b[31m\x07 d\x7f\n"), "a\tb\nc\\x1b[31m\\x07 d\\x7f");
   EXPECT_EQ(clean_log("\xe2\x80\x98"

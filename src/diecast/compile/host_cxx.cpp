@@ -158,8 +158,9 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
   DIECAST_TRY(const ProcessResult result,
               run_compiler(arguments(source, target, directory.path()), directory.path()));
+  const std::string log = without_drawn_names(result.errors, directory.path());
   if (result.exit_code != 0)
-    return compile_error(source, target, version_line_, result.errors, directory.path());
+    return compile_error(source, target, version_line_, log, directory.path());
   DIECAST_CHECK(opened_nothing_else(source, directory, kTextFile));
 
   Artifact artifact;
@@ -178,7 +179,7 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
   artifact.symbol = source.symbol;
   artifact.compiler = identity_;
   artifact.compile_ms = elapsed.count();
-  artifact.log = clean_log(result.errors);
+  artifact.log = clean_log(log);
   return artifact;
 }
 

@@ -82,6 +82,16 @@ std::string without_ptxas_report(std::string_view log) {
   return out;
 }
 
+std::string without_drawn_names(std::string_view log, std::string_view directory) {
+  std::string out;
+  for (std::size_t at = log.find(directory); at != log.npos; at = log.find(directory)) {
+    out += cat(log.substr(0, at), "kernel");
+    log.remove_prefix(at + directory.size());
+    log.remove_prefix(std::min(log.find_first_of(".: \n"), log.size()));
+  }
+  return out + std::string(log);
+}
+
 int warning_count(std::string_view log) {
   int count = 0;
   for (const std::string_view line : split(log, '\n'))

@@ -26,6 +26,10 @@ PtxasReport read_ptxas_report(std::string_view log, std::string_view symbol);
 // The log without ptxas's reports: they hold times, so two equal compiles would differ in them.
 std::string without_ptxas_report(std::string_view log);
 
+// The log with the name "kernel" for what a compiler's parts hand on in their directory: the names
+// that they draw differ from run to run. "/tmp/d/ccGHXbqq.s: warning" becomes "kernel.s: warning".
+std::string without_drawn_names(std::string_view log, std::string_view directory);
+
 // How many lines of it are warnings.
 int warning_count(std::string_view log);
 
