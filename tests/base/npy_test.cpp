@@ -82,6 +82,10 @@ TEST(Npy, OfAnotherOrderOrKindOfElementsIsRefusedWithAWayOut) {
     EXPECT_NE(refusal(file_of(dictionary(type, "(3, 4)"), 48)).find("not_supported"),
               std::string::npos)
         << type;
+  const char* fields = "{'descr': [('a', '<f4', (2,)), ('b', [('c', '|u1')])], ";
+  EXPECT_NE(refusal(file_of(cat(fields, "'fortran_order': False, 'shape': (3,)}"), 12))
+                .find("not_supported: \"x.npy\" has elements of the type \"[('a', '<f4', (2,))"),
+            std::string::npos);
 }
 
 TEST(Npy, WithAStrangeHeaderIsRefused) {
@@ -97,7 +101,7 @@ TEST(Npy, WithAStrangeHeaderIsRefused) {
       dictionary("<f4", "(3, 99999999999999999999)"),
       dictionary("<f4", "(3,)", "Maybe"),
       dictionary("<f4", "(3,)") + " and more",
-      "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}",
+      "{'descr': [('a', '<f4'), 'fortran_order': False, 'shape': (3,)}",
       "{'shape': (3,), 'shape': (3,), 'descr': '<f4', 'fortran_order': False}",
       "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}",
   };

@@ -45,6 +45,20 @@ class HeaderText {
     rest_.remove_prefix(end + 1);
     return out;
   }
+  // A list in brackets, as it is written: the fields of a structure.
+  std::optional<std::string> list() {
+    skip_blanks();
+    int depth = 0;
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      depth += (rest_[i] == '[') - (rest_[i] == ']');
+      if (depth > 0) continue;
+      if (i == 0) return std::nullopt;
+      std::string out(rest_.substr(0, i + 1));
+      rest_.remove_prefix(i + 1);
+      return out;
+    }
+    return std::nullopt;
+  }
   std::optional<std::int64_t> number() {
     skip_blanks();
     const std::size_t end = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
@@ -91,7 +105,11 @@ std::optional<std::vector<std::int64_t>> take_shape(HeaderText& text) {
 bool take_entry(HeaderText& text, Header& header) {
   const auto name = text.string();
   if (!name || !text.take(":")) return false;
-  if (*name == "descr" && !header.type) return (header.type = text.string()).has_value();
+  if (*name == "descr" && !header.type) {
+    header.type = text.string();
+    if (!header.type) header.type = text.list();
+    return header.type.has_value();
+  }
   if (*name == "shape" && !header.shape) return (header.shape = take_shape(text)).has_value();
   if (*name != "fortran_order" || header.by_columns) return false;
   header.by_columns = text.take("True");
