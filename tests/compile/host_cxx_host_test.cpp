@@ -172,7 +172,6 @@ TEST(HostCompiler, KeepsWarnings) {
   EXPECT_NE(artifact.log.find("axpy.cu:8:"), std::string::npos) << artifact.log;
 }
 
-// A linker names the files that it is given, whose names a compiler draws.
 TEST(HostCompiler, KeepsTheSameWarningsOfALinkerEachTime) {
   const Source source{"k.cu", "k",
                       "__attribute__((used, section(\".gnu.warning\"))) const char w[] = \"old\";\n"

@@ -38,6 +38,13 @@ inline constexpr const char* kRightBody = R"(
   if constexpr (HAS_BIAS) sum += bias[1];
   const f32* p = x + n;
   sum += *(p - 1) + first_of(x + 1) + second_of(&x[2]) + second_of<f32>(x + 2);
+  auto q = x;
+  sum += *q++ + *++q + *--q + (*q-- > 0);
+  for (const f32* each = x; each != x + n; ++each) sum += *each;
+  for (auto each = x; each < x + n && 0 < n - (each - x); ++each) sum += *each + (p - each);
+  const volatile f32* seen = x;
+  sum += seen[0] + *(const volatile f32*)(x + 1) + *(1 + x) + __ldg(x + 1) + (f32)((u64)x % 4);
+  sum += ((const Pair*)x)->a + (nullptr == x) + (p == x + n) + (x <= p) + (y > x && x >= y);
   const Pair pair = *reinterpret_cast<const Pair*>(x + n - 2);
   sum += pair.a + pair.b + m[(rows - 1) * m_stride + 3];
   assert(n > 0 && "some");
@@ -46,6 +53,7 @@ inline constexpr const char* kRightBody = R"(
   y += 1;
   *y = threadIdx.x < 1 ? 1.0f : 2.0f;
   atomicAdd(&sums[1], 1);
+  atomicMax(sums, 0);
 )";
 
 }  // namespace diecast::testing

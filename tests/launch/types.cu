@@ -38,10 +38,11 @@ template <class T>
 DIECAST_DEVICE u64* of_pairs(f32 value, f32 other, u64* next) {
   const X2<T> a = x2_from_f32<T>(value, other), b = x2_from_f32<T>(other, 3.0f), c = x2_from_f32<T>(value, 0.1f);
   *next++ = of(a);
-  *next++ = of(a + b);
+  X2<T> sum = a, quotient = a;
+  *next++ = of(sum += b);
   *next++ = of(a - b);
   *next++ = of(a * b);
-  *next++ = of(a / b);
+  *next++ = of(quotient /= b);
   *next++ = of(-a);
   *next++ = of(fma(a, b, c));
   *next++ = of(max(a, b));

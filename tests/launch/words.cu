@@ -14,6 +14,12 @@ sample   n {960}
 launch   grid(n / 96) block(96)
 */
 __constant__ u32 squares[4] = {0, 1, 4, 9};
+__constant__ const u32 cubes[4] = {0, 1, 8, 27};
+struct __align__(8) Pair {
+  u32 first, second;
+};
+static __device__ __noinline__ size_t second_of(Pair pair) { return pair.second + alignof(Pair); }
+__host__ __device__ u32 cube(u32 word) { return cubes[word & 3]; }
 
 DIECAST_DEVICE void meet(u32 word, u32* sums, i64* longs) {
   atomicAdd(&sums[0], word & 255);
@@ -86,9 +92,10 @@ DIECAST_KERNEL {
   const float2 two = make_float2(1.5f, -2.0f);
   *next++ = (i & 2) != 0 ? ((i & 1) != 0 ? four.w : four.z) : ((i & 1) != 0 ? four.y : four.x);
   *next++ = __float_as_uint(two.x * two.y);
-  *next++ = squares[word & 3];
+  *next++ = squares[word & 3] + cube(word) + second_of({1, word});
   *next++ = __float_as_uint(INFINITY) | u64{__float_as_uint(FLT_MAX)} << 32;
-  *next++ = static_cast<u64>(NAN != NAN) + static_cast<u64>(INT_MAX) + static_cast<u64>(-i64{INT_MIN});
+  const i64 limits = INT64_MAX - INT32_MAX - UINT16_MAX + (UINT64_MAX == ULLONG_MAX) - INT16_MIN;
+  *next++ = static_cast<u64>(NAN != NAN) + static_cast<u64>(INT_MAX) + static_cast<u64>(-i64{INT_MIN}) + static_cast<u64>(limits);
   *next++ = static_cast<uint8_t>(word) + static_cast<uint64_t>(static_cast<uint16_t>(word));
   *next++ = __float_as_uint(__fsqrt_rn(__uint_as_float(word & 0x7FFFFFFFu)));
   *next++ = static_cast<u64>(static_cast<i64>(real * word)) + wide;

@@ -137,10 +137,12 @@ struct Words {
     const std::uint32_t word = x[i];
     bits(word, row);
     lanes(i, row);
-    const std::uint64_t squares[] = {0, 1, 4, 9};
+    const std::uint64_t squares[] = {0, 1, 4, 9}, cubes[] = {0, 1, 8, 27};
+    const std::uint64_t limits = std::uint64_t{INT64_MAX} - INT32_MAX - UINT16_MAX + 1 - INT16_MIN;
     const float root = std::sqrt(std::bit_cast<float>(word & 0x7FFFFFFFu));
-    row.insert(row.end(), {word, std::bit_cast<std::uint32_t>(-3.0f), squares[word & 3],
-                           std::uint64_t{0x7F7FFFFF7F800000}, std::uint64_t{1} << 32});
+    row.insert(row.end(), {word, std::bit_cast<std::uint32_t>(-3.0f),
+                           squares[word & 3] + cubes[word & 3] + word + 8,
+                           std::uint64_t{0x7F7FFFFF7F800000}, (std::uint64_t{1} << 32) + limits});
     row.push_back((word & 255u) + std::uint64_t{word & 0xFFFFu});
     row.push_back(std::isnan(root) ? 0 : std::bit_cast<std::uint32_t>(root));
     row.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(real * word)) + wide);

@@ -125,9 +125,10 @@ std::vector<std::string> HostCompiler::arguments(const Source& source, const Tar
   std::vector<std::string> arguments = {program_};
   for (std::string& option : host_options(target, sanitizer_, source.build))
     arguments.push_back(std::move(option));
-  for (const char* option : {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function",
-                             "-Wno-unused-const-variable", "-fdiagnostics-color=never", "-nostdinc",
-                             "-Wl,--build-id=none", "-Wl,--version-script=exports"})
+  for (const char* option :
+       {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-const-variable",
+        "-Wno-attributes", "-fdiagnostics-color=never", "-nostdinc", "-Wl,--build-id=none",
+        "-Wl,--version-script=exports"})
     arguments.push_back(option);
   if (!plain) arguments.push_back(cat("-fdebug-prefix-map=", directory, "=."));
   // With `exchange none` threads have the stack of who launches. A sanitizer's frames are larger.

@@ -38,7 +38,10 @@ DIECAST_DEVICE unsigned dynamic_shared_bytes() {
 // that are loaded, whatever its size in each.
 #define DIECAST_DEVICE inline __attribute__((always_inline, visibility("hidden")))
 #define __device__ __attribute__((visibility("hidden")))
+#define __host__
 #define __global__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __noinline__ __attribute__((noinline))
 #define __forceinline__ inline __attribute__((always_inline))
 // A thread block runs wholly on one operating-system thread.
 #define __shared__ static thread_local
@@ -46,6 +49,8 @@ DIECAST_DEVICE unsigned dynamic_shared_bytes() {
 #define __constant__ __attribute__((visibility("hidden")))
 
 namespace diecast {
+
+using size_t = decltype(sizeof(0));
 
 struct uint3 {
   unsigned x, y, z;

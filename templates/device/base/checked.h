@@ -3,6 +3,7 @@
 // must point at one of them or right behind the last; from there on it is an ordinary pointer.
 #pragma once
 
+#include <diecast/device/base/atomics.h>
 #include <diecast/device/base/report.h>
 #include <diecast/device/base/types.h>
 
@@ -33,10 +34,6 @@ struct CheckedIndex {
       : value(static_cast<i64>(index)), file(at_file), line(at_line) {}
 };
 
-template <class A, class B>
-constexpr bool is_same_type = false;
-template <class A>
-constexpr bool is_same_type<A, A> = true;
 template <bool Holds>
 struct OnlyIf {};
 template <>
@@ -58,21 +55,32 @@ class Checked {
   DIECAST_DEVICE Checked& operator+=(CheckedIndex index) { return *this = *this + index; }
   DIECAST_DEVICE Checked& operator-=(CheckedIndex index) { return *this = *this - index; }
   DIECAST_DEVICE Checked& operator++() { return ++at_, *this; }
+  DIECAST_DEVICE Checked& operator--() { return --at_, *this; }
+  DIECAST_DEVICE Checked operator++(int) { return ++at_, moved_back(1); }
+  DIECAST_DEVICE Checked operator--(int) { return --at_, moved_back(-1); }
 
-  // As an argument of T*, const T* or void*. (A template: else the operators above would be no better
-  // than those of the pointer that it becomes.)
-  template <class U, typename OnlyIf<is_same_type<const U, const T> || is_same_type<const U, const void>>::type = 0>
+  // Where T* becomes another pointer by itself, as const T* or volatile void*. (A template: else the
+  // operators above would be no better than those of the pointer that it becomes.)
+  template <class U, typename OnlyIf<__is_assignable(U*&, T*)>::type = 0>
   DIECAST_DEVICE operator U*() const {
     return address();
   }
+  // (const float4*)x, (u64)x.
+  template <class U, typename OnlyIf<!__is_assignable(U*&, T*)>::type = 0>
+  DIECAST_DEVICE explicit operator U*() const {
+    return (U*)address();
+  }
+  template <class I, typename OnlyIf<sizeof(I) == sizeof(T*) && (I{1} / I{2} == I{0})>::type = 0>
+  DIECAST_DEVICE explicit operator I() const {
+    return reinterpret_cast<I>(address());
+  }
   DIECAST_DEVICE explicit operator bool() const { return first_ != nullptr; }
-  DIECAST_DEVICE friend bool operator==(const Checked& a, const T* b) { return a.first_ + a.at_ == b; }
-  DIECAST_DEVICE friend bool operator!=(const Checked& a, const T* b) { return a.first_ + a.at_ != b; }
 
   DIECAST_DEVICE T* address() const {
     if (at_ < 0 || at_ > count_) outside();
-    return first_ + at_;
+    return place();
   }
+  DIECAST_DEVICE T* place() const { return first_ + at_; }  // wherever that is
 
  private:
   DIECAST_DEVICE Checked moved(i64 at, CheckedIndex by) const {
@@ -80,6 +88,11 @@ class Checked {
     out.at_ = at;
     out.file_ = by.file;
     out.line_ = by.line;
+    return out;
+  }
+  DIECAST_DEVICE Checked moved_back(i64 steps) const {
+    Checked out = *this;
+    out.at_ -= steps;
     return out;
   }
   DIECAST_DEVICE T& element() const {
@@ -94,6 +107,59 @@ class Checked {
   const char* file_ = "the argument itself";
   unsigned line_ = 0;
 };
+
+// What is compared with a checked pointer, and subtracted from one: a checked one or an ordinary one.
+template <class T>
+constexpr bool is_checked = false;
+template <class T>
+constexpr bool is_checked<Checked<T>> = true;
+template <class T>
+DIECAST_DEVICE T* place_of(const Checked<T>& pointer) {
+  return pointer.place();
+}
+template <class T>
+DIECAST_DEVICE T* place_of(T* pointer) {
+  return pointer;
+}
+DIECAST_DEVICE const void* place_of(decltype(nullptr)) { return nullptr; }
+
+#define DIECAST_OF_PLACES(symbol)                                                                         \
+  template <class A, class B, typename OnlyIf<is_checked<A> || is_checked<B>>::type = 0>                  \
+  DIECAST_DEVICE auto operator symbol(const A& a, const B& b)->decltype(place_of(a) symbol place_of(b)) { \
+    return place_of(a) symbol place_of(b);                                                                \
+  }
+DIECAST_OF_PLACES(==)
+DIECAST_OF_PLACES(!=)
+DIECAST_OF_PLACES(<)
+DIECAST_OF_PLACES(<=)
+DIECAST_OF_PLACES(>)
+DIECAST_OF_PLACES(>=)
+DIECAST_OF_PLACES(-)
+#undef DIECAST_OF_PLACES
+
+// 1 + x
+template <class I, class T, typename OnlyIf<!is_checked<I>>::type = 0>
+DIECAST_DEVICE auto operator+(I index, const Checked<T>& pointer) -> decltype(pointer + CheckedIndex(index)) {
+  return pointer + index;
+}
+
+#if DIECAST_HOST  // where these words are templates, which could not deduce their pointer
+#define DIECAST_OF_ELEMENT(word)                                          \
+  template <class T, class... Values>                                     \
+  DIECAST_DEVICE auto word(const Checked<T>& element, Values... values) { \
+    return word(&*element, values...);                                    \
+  }
+DIECAST_OF_ELEMENT(__ldg)
+DIECAST_OF_ELEMENT(atomicAdd)
+DIECAST_OF_ELEMENT(atomicMax)
+DIECAST_OF_ELEMENT(atomicMin)
+DIECAST_OF_ELEMENT(atomicAnd)
+DIECAST_OF_ELEMENT(atomicOr)
+DIECAST_OF_ELEMENT(atomicXor)
+DIECAST_OF_ELEMENT(atomicExch)
+DIECAST_OF_ELEMENT(atomicCAS)
+#undef DIECAST_OF_ELEMENT
+#endif
 
 // reinterpret_cast in a debug build.
 template <class To, class From>

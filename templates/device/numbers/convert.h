@@ -61,8 +61,9 @@ constexpr bool dependent_false = false;
 
 template <class T>
 DIECAST_DEVICE T from_f32(f32) {
-  static_assert(dependent_false<T>,
-                "from_f32 of this type stands in another header: #include <diecast/device/numbers/every_type.h>");
+  static_assert(
+      dependent_false<T>,
+      "from_f32 makes bf16, f16, f32 and e4m3 here, every element type with #include <diecast/device/numbers/every_type.h>");
   return T{};
 }
 

@@ -37,16 +37,20 @@ DIECAST_DEVICE X2<T> x2_from_f32(f32 x, f32 y) {
 #endif
 }
 
-#define DIECAST_X2_OPERATOR(symbol)                                      \
+#define DIECAST_X2_OPERATOR(symbol, assigned)                            \
   template <class T>                                                     \
   DIECAST_DEVICE X2<T> operator symbol(X2<T> a, X2<T> b) {               \
     const float2 left = to_f32(a), right = to_f32(b);                    \
     return x2_from_f32<T>(left.x symbol right.x, left.y symbol right.y); \
+  }                                                                      \
+  template <class T>                                                     \
+  DIECAST_DEVICE X2<T>& operator assigned(X2<T>& a, X2<T> b) {           \
+    return a = a symbol b;                                               \
   }
-DIECAST_X2_OPERATOR(+)
-DIECAST_X2_OPERATOR(-)
-DIECAST_X2_OPERATOR(*)
-DIECAST_X2_OPERATOR(/)
+DIECAST_X2_OPERATOR(+, +=)
+DIECAST_X2_OPERATOR(-, -=)
+DIECAST_X2_OPERATOR(*, *=)
+DIECAST_X2_OPERATOR(/, /=)
 #undef DIECAST_X2_OPERATOR
 
 template <class T>

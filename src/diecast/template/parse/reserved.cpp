@@ -13,8 +13,10 @@ constexpr std::string_view kFunctionNames[] = {"min", "max", "ceil_div", "align_
 constexpr std::string_view kNames[] = {"diecast", "expression", "dtype_id", "dynamic_shared",
                                        "main",    "std",        "NULL"};
 constexpr std::string_view kLimits[] = {
-    "INFINITY", "NAN",     "FLT_MAX",  "FLT_MIN",   "FLT_EPSILON", "DBL_MAX",    "DBL_MIN",
-    "INT_MAX",  "INT_MIN", "UINT_MAX", "LLONG_MAX", "LLONG_MIN",   "ULLONG_MAX", "DBL_EPSILON"};
+    "INFINITY",  "NAN",        "FLT_MAX",   "FLT_MIN",   "FLT_EPSILON", "DBL_MAX",    "DBL_MIN",
+    "INT_MAX",   "INT_MIN",    "UINT_MAX",  "LLONG_MAX", "LLONG_MIN",   "ULLONG_MAX", "DBL_EPSILON",
+    "INT8_MAX",  "INT8_MIN",   "UINT8_MAX", "INT16_MAX", "INT16_MIN",   "UINT16_MAX", "INT32_MAX",
+    "INT32_MIN", "UINT32_MAX", "INT64_MAX", "INT64_MIN", "UINT64_MAX"};
 
 constexpr std::string_view kCpp[] = {"alignas",       "alignof",     "and",
                                      "and_eq",        "asm",         "auto",
