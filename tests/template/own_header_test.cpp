@@ -127,6 +127,16 @@ TEST(OwnHeader, OfAHugeLineIsShownInPart) {
   }
 }
 
+TEST(OwnHeader, ThatNoCacheEntryHasRoomForIsRefused) {
+  const std::string long_line = "// " + std::string(1 << 20, 'x') + "\n";
+  const std::string error =
+      source_with(files_with({{"my/common.h", long_line}}), "#include <my/common.h>");
+  EXPECT_EQ(error.find("diecast: not_supported: the text of k.cu, its headers included, has 10"),
+            0u)
+      << error.substr(0, 200);
+  EXPECT_NE(error.find("fix: give large tables as tensors"), error.npos);
+}
+
 TEST(OwnHeader, OfAFolderHasItsPathThere) {
   const testing::TemporaryDirectory folder;
   std::filesystem::create_directories(folder / "my/deep");

@@ -164,6 +164,7 @@ Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact) {
   const ByteSpan record = key.record.bytes(), payload = artifact.payload;
   EntryHeader header;
   lay_out(header, record.size(), metadata.bytes().size(), payload.size());
+  static_assert(kMostTextBytes < kRecordLimit);
   if (record.size() > kRecordLimit || metadata.bytes().size() > kRecordLimit ||
       header.file_bytes > kEntryLimit) {
     return Error{ErrorCode::not_supported,

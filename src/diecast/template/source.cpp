@@ -226,6 +226,11 @@ Result<Source> render(const Specialization& specialization, const SourceParts& p
   if (build == BuildKind::debug) out.text += "#define reinterpret_cast diecast::reinterpreted\n";
   out.text += cat("#define DIECAST_KERNEL ", head, "\n");
   out.text += parts.code;
+  if (out.text.size() > kMostTextBytes)
+    return Error{ErrorCode::not_supported,
+                 cat("the text of ", out.name, ", its headers included, has ", out.text.size(),
+                     " bytes; a cache entry has room for ", kMostTextBytes),
+                 "give large tables as tensors, and leave out what the kernel does not use"};
   return out;
 }
 

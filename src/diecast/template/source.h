@@ -29,7 +29,11 @@ struct SourceParts {
 Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files,
                                  BuildKind build = BuildKind::plain);
 
-// Renders a specialization. `parts` are those of its template and of the same build.
+// What a text may have, since a cache entry holds it whole.
+inline constexpr std::size_t kMostTextBytes = 960 << 10;
+
+// Renders a specialization. `parts` are those of its template and of the same build. Errors:
+// not_supported for a text that is too large.
 Result<Source> render(const Specialization& specialization, const SourceParts& parts,
                       BuildKind build = BuildKind::plain);
 Result<Source> render(const Specialization& specialization, const TemplateFiles& files,
