@@ -95,6 +95,15 @@ def test_outputs_that_overlap_or_are_too_small(matrix):
     (lambda x: diecast.amax(x, device="cuda:4294967296"), "no_device", "no such CUDA device"),
     (lambda x: diecast.amax(x, device="cuda:0x"), "invalid_argument", "neither"),
     (lambda x: diecast.amax(x, runtime=3, **HOST), "dtype_mismatch", "no diecast.Runtime"),
+    (lambda x: diecast.amax(x, device="\udc80"), "invalid_argument", "neither"),
+    (lambda x: diecast.device_info("\udc80"), "invalid_argument", "neither"),
+    (lambda x: diecast.kernel("x", runtime=3), "dtype_mismatch", "no diecast.Runtime"),
+    (lambda x: diecast.quantize_folder("x", "y", runtime=3, **HOST), "dtype_mismatch", "no diecast.Runtime"),
+    (lambda x: diecast.quantize_for("{}", [("w", x)], runtime=3, **HOST), "dtype_mismatch", "no diecast.Runtime"),
+    (lambda x: diecast.quantize_for("{}", [("w", x)], e4m3_bound=1 << 70, **HOST), "value_not_allowed", "too large"),
+    (lambda x: diecast.quantize_folder("x", "y", e4m3_bound=1 << 40, **HOST), "value_not_allowed", "too large"),
+    (lambda x: diecast.quantize_folder("x", "y", jobs=1 << 70, **HOST), "value_not_allowed", "too large"),
+    (lambda x: diecast.quantize_folder("x", dry_run=True, last_layers=1 << 70), "value_not_allowed", "too large"),
     (lambda x: diecast.kernel(b"text"), "dtype_mismatch", "source is bytes"),
 ])
 def test_numbers_and_objects_that_no_call_can_take(matrix, call, code, text):

@@ -58,6 +58,13 @@ bool number_of(PyObject* value, double& to, const char* op, const char* name) {
   return to != -1 || fits(op, name);
 }
 
+PyObject* raise_not_parsed(const char* function) {
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) return nullptr;
+  PyErr_Clear();
+  return raise_about("value_not_allowed", function, "a number", "is too large",
+                     "pass a smaller number");
+}
+
 PyObject* raise_last() {
   diecast_error error{sizeof(diecast_error), 0, "", "", ""};
   diecast_last_error(&error);

@@ -59,7 +59,7 @@ PyObject* quantize_folder(PyObject*, PyObject* arguments) {
                         &PyTuple_Type, &globs, &PyTuple_Type, &words, &PyTuple_Type, &numbers,
                         &PyTuple_Type, &flags) ||
       !options.read(globs, words, numbers, flags))
-    return nullptr;
+    return raise_not_parsed("quantize_folder");
   diecast_folder_report report{};
   report.size = sizeof report;
   const Ref done(none_of([&] {
@@ -80,7 +80,7 @@ PyObject* plan_folder(PyObject*, PyObject* arguments) {
   if (!PyArg_ParseTuple(arguments, "sO!O!O!O!", &input, &PyTuple_Type, &globs, &PyTuple_Type,
                         &words, &PyTuple_Type, &numbers, &PyTuple_Type, &flags) ||
       !options.read(globs, words, numbers, flags))
-    return nullptr;
+    return raise_not_parsed("quantize_folder");
   return text_of([&](diecast_text* text) {
     return without_gil([&] { return diecast_plan_folder(input, &options.given, text); });
   });

@@ -37,9 +37,16 @@ bool current_stream(const TensorArgument& tensor, int ordinal, void*& stream) {
   return false;
 }
 
+// Null: it is no text, or one that UTF-8 has not.
+const char* word_of(PyObject* device) {
+  if (!PyUnicode_Check(device)) return nullptr;
+  const char* const word = PyUnicode_AsUTF8AndSize(device, nullptr);
+  if (word == nullptr) PyErr_Clear();
+  return word;
+}
+
 bool says_host(PyObject* device) {
-  const char* const word =
-      PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, nullptr) : nullptr;
+  const char* const word = word_of(device);
   return word != nullptr && std::strcmp(word, "host") == 0;
 }
 
@@ -51,8 +58,7 @@ int ordinal_of(PyObject* device) {
   };
   int overflow = 0;
   if (PyLong_Check(device)) return checked(PyLong_AsLongAndOverflow(device, &overflow));
-  const char* const word =
-      PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, nullptr) : nullptr;
+  const char* const word = word_of(device);
   if (word != nullptr && std::strcmp(word, "cuda") == 0) return 0;
   if (word != nullptr && std::strncmp(word, "cuda:", 5) == 0 && word[5] >= '0' && word[5] <= '9') {
     char* end = nullptr;

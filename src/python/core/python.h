@@ -56,6 +56,9 @@ PyObject* raise_about(const char* code, const char* op, const char* name, const 
 // An int as 64 bits, a number as a double. False: an exception is set, in the name of an argument.
 bool integer_of(PyObject* value, std::int64_t& to, const char* op, const char* name);
 bool number_of(PyObject* value, double& to, const char* op, const char* name);
+// After PyArg_ParseTuple of a function's arguments failed: a number that the C type does not hold
+// is an error of diecast's. Returns null.
+PyObject* raise_not_parsed(const char* function);
 // set_errors(classes): the class of each code, by its word.
 PyObject* set_errors(PyObject*, PyObject* classes);
 

@@ -60,7 +60,7 @@ PyObject* prepare(PyObject*, PyObject* arguments) {
   if (!PyArg_ParseTuple(arguments, "KsO!OOzzip", &runtime, &config, &PyList_Type, &list, &device,
                         &stream, &options.profile, &options.four_over_six, &options.e4m3_bound,
                         &options.whole_families))
-    return nullptr;
+    return raise_not_parsed("quantize_for");
   Tensors tensors;
   std::vector<diecast_new_weight> weights;
   Place place;

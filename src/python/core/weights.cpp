@@ -78,7 +78,7 @@ struct Weights {
     PyObject *data = nullptr, *scale = nullptr, *amax = nullptr, *master = nullptr;
     long long start = 0, cols = 0;
     if (!PyArg_ParseTuple(item, "OOOOLL", &data, &scale, &amax, &master, &start, &cols))
-      return false;
+      return raise_not_parsed(kName), false;
     diecast_master_weight& weight = weights.emplace_back();
     weight.start = start;
     weight.cols = cols;

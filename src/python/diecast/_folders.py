@@ -4,7 +4,7 @@ import os
 
 from . import _core
 from ._errors import ArgumentError
-from ._runtime import runtime as _own_runtime
+from ._runtime import given_or_own
 
 
 def quantize_folder(input, output=None, *, format=None, config=None, recipe=None, experts=None, profile=None,
@@ -36,8 +36,7 @@ def quantize_folder(input, output=None, *, format=None, config=None, recipe=None
     if dry_run:
         import json
         return json.loads(_core.plan_folder(os.fsdecode(input), *options))
-    with_runtime = _own_runtime() if runtime is None else runtime
-    return _core.quantize_folder(with_runtime.handle, _core.device_handle(device), os.fsdecode(input),
+    return _core.quantize_folder(given_or_own(runtime).handle, _core.device_handle(device), os.fsdecode(input),
                                  os.fsdecode(output), *options)
 
 

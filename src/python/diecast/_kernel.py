@@ -4,7 +4,7 @@ import os
 
 from . import _core, _frameworks, _kernel_outputs
 from ._errors import ArgumentError, DtypeError
-from ._runtime import runtime as _default_runtime
+from ._runtime import given_or_own
 
 _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12, 8): "e5m2",
           (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64",
@@ -17,7 +17,7 @@ def kernel(source, *, name=None, runtime=None):
 
     A text's kernel is called `name`, or after a digest of the text. Raises ArgumentError where it
     does not parse, with the line and what was meant."""
-    with_runtime = _default_runtime() if runtime is None else runtime
+    with_runtime = given_or_own(runtime)
     text = os.fspath(source)
     if not isinstance(text, str):
         raise DtypeError("dtype_mismatch", f"a kernel's source is {type(text).__name__}",
@@ -42,7 +42,7 @@ class Kernel(_core.Launcher):
     """
 
     def __init__(self, name, runtime=None):
-        self.runtime = _default_runtime() if runtime is None else runtime
+        self.runtime = given_or_own(runtime)
         self.name = name
         self.header = self.runtime.describe(name)
         self._arguments = [a for a in self.header["arguments"] if a["kind"] != "size"]

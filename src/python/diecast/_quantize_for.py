@@ -1,7 +1,7 @@
 """Weight sync: new weights in the form that an engine serving a quantized folder has."""
 
 from . import _core, _frameworks
-from ._runtime import runtime as _own_runtime
+from ._runtime import given_or_own
 
 _WORDS = {"U8": "u8", "F8_E4M3": "e4m3", "F8_E8M0": "e8m0", "F32": "f32"}  # of safetensors' types
 
@@ -30,7 +30,7 @@ def quantize_for(config, pairs, *, amaxes=None, input_scales=None, profile=None,
     amaxes, input_scales = amaxes or {}, input_scales or {}
     weights = [(name, tensor, amaxes.get(name), float(input_scales.get(name, 1.0)))
                for name, tensor in pairs]
-    handle = (_own_runtime() if runtime is None else runtime).handle
+    handle = given_or_own(runtime).handle
     prepared = _core.quantize_for_prepare(handle, config, weights, device, stream, profile,
                                           four_over_six, e4m3_bound, whole_families)
     workspace_bytes, outputs = _core.quantize_for_outputs(prepared)

@@ -5,6 +5,7 @@ import os
 import weakref
 
 from . import _core, _frameworks
+from ._errors import DtypeError
 
 _with_callbacks = weakref.WeakSet()
 
@@ -153,6 +154,16 @@ _default = _DefaultRuntime()
 def runtime():
     """The process's own runtime, made from the environment at its first use."""
     return _default
+
+
+def given_or_own(given):
+    """The runtime that a call names, else the process's own."""
+    if given is None:
+        return _default
+    if isinstance(given, Runtime):
+        return given
+    raise DtypeError("dtype_mismatch", f"runtime is {type(given).__name__}, no diecast.Runtime",
+                     "pass one, or leave it out")
 
 
 def device_info(device="cuda:0"):
