@@ -81,6 +81,9 @@ TEST(CompileOutput, SassWithoutADisassemblerThatReadsItIsAnError) {
   diecast.set("DIECAST_NVDISASM", diecast.folder / "none");
   EXPECT_NE(diecast({"compile", kAmax, "--sass"}).errors.find("which is no program"),
             std::string::npos);
+  const auto host = diecast({"compile", "amax IN=bf16 @ host", "--sass"});
+  EXPECT_NE(host.errors.find("the host's machine code is no SASS"), std::string::npos)
+      << host.errors;
   diecast.set("DIECAST_NVDISASM", "");
   diecast.set("PATH", diecast.folder.path());
   diecast.set("CUDA_HOME", diecast.folder.path());

@@ -54,7 +54,8 @@ Result<std::string> text_of(Runtime& runtime, const Specialization& one,
 Result<int> write_texts(Runtime& runtime, const std::vector<Specialization>& wanted,
                         const CompileArguments& options) {
   std::string disassembler;
-  if (options.sass) {
+  const auto for_gpu = [](const Specialization& one) { return !one.target().is_host(); };
+  if (options.sass && std::ranges::any_of(wanted, for_gpu)) {
     DIECAST_TRY(disassembler, find_disassembler());
   }
   for (const Specialization& one : wanted) {
