@@ -72,6 +72,19 @@ def test_outputs_lie_apart_from_inputs():
     assert (memory[:8] == 2).all()
 
 
+def test_an_empty_tensor_stands_for_nothing_but_an_empty_one():
+    """Else the kernel reads and writes beyond it."""
+    kernel = diecast.kernel(SCALE_ROWS)
+    x, factor, empty = numpy.ones((4, 8), "f4"), numpy.ones(4, "f4"), numpy.ones((0, 0), "f4")
+    for call in (lambda: kernel(x, empty[0:0].reshape(0), **HOST), lambda: kernel(x, empty, **HOST),
+                 lambda: kernel(x, factor, out=empty, **HOST), lambda: kernel(empty, factor, out=x, **HOST)):
+        with pytest.raises(diecast.ArgumentError, match="and rows is"):
+            call()
+    for one in (empty, x[:0], x[:, :0]):
+        assert kernel(one, factor[:len(one)], **HOST).shape == one.shape
+    kernel(x[:0], factor[:0], out=empty, **HOST)
+
+
 def test_several_outputs_are_made_in_shapes_of_any_expression():
     text = """// y = x; z = 1.
 /* diecast

@@ -195,12 +195,25 @@ class ByName {
       if (const std::int64_t* const size = known(expected.text()); size && *size == dims[d])
         continue;
       DIECAST_TRY(const std::int64_t size, value(expected));
-      if (size == dims[d] || elements_of(given) == 0) continue;
+      if (size == dims[d]) continue;
+      if (elements_of(given) == 0) {  // however it says that it is empty
+        DIECAST_TRY(const bool empty, is_empty(wanted));
+        if (empty) return {};
+      }
       return wrong(ErrorCode::shape_mismatch, wanted.name,
                    cat("it is ", shape_of(given).text(), ", and ", expected.text(), " is ", size),
                    "pass tensors whose shapes agree");
     }
     return {};
+  }
+
+  // Whether the shape of the header has no elements in this call.
+  Result<bool> is_empty(const BoundArgument& wanted) const {
+    for (const Expression& dimension : wanted.shape) {
+      DIECAST_TRY(const std::int64_t size, value(dimension));
+      if (size == 0) return true;
+    }
+    return false;
   }
 
   Result<std::int64_t> value(const Expression& of) const {
