@@ -65,6 +65,20 @@ TEST(CLibrary, IsUsedFromC99) {
   EXPECT_EQ(ran.output, "amax 6, codes 77 77, scale 7e\n");
 }
 
+TEST(CLibrary, TakesTheLinesOfThePageOfLinearLayers) {
+  const std::string page = testing::text_of(DIECAST_SOURCE_DIR "/src/diecast/ops/linear/README.md");
+  const std::string open = "\n```c\n";
+  const std::size_t begin = page.find(open);
+  ASSERT_NE(begin, page.npos);
+  const std::size_t first = begin + open.size();
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "lines.c") << page.substr(first, page.find("```", first) - first);
+  const auto built =
+      run({DIECAST_CXX_COMPILER, "-x", "c", "-std=c99", "-fsyntax-only", "-Wall", "-Wextra",
+           "-Wpedantic", "-Werror", "-I" DIECAST_SOURCE_DIR "/src", folder / "lines.c"});
+  EXPECT_EQ(built.exit_code, 0) << built.errors;
+}
+
 // DLPack's own layout, so that a DLTensor may be passed as it is.
 TEST(CTensorLayout, IsThatOfADLTensor) {
   EXPECT_EQ(sizeof(diecast_tensor), 48u);

@@ -1,25 +1,37 @@
-"""What the front page shows in Python runs, and the tour, without a GPU."""
+"""What pages show in Python runs, and the tour, without a GPU; and pictures are those of their runs."""
 
 import os
 import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
 
-def test_the_front_pages_lines_run(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+@pytest.mark.parametrize("page, shows", [
+    ("README.md", ["times smaller", "(256, 4096)"]),
+    ("src/diecast/ops/linear/README.md", ["(3, 64)"]),
+])
+def test_the_lines_of_a_page_run(page, shows, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
     assert blocks
     before = os.getcwd()
     os.chdir(ROOT)
     try:
         for block in blocks:
-            exec(compile(block, "README.md", "exec"), {})
+            exec(compile(block, page, "exec"), {})
     finally:
         os.chdir(before)
     shown = capsys.readouterr().out
-    assert "times smaller" in shown and "(256, 4096)" in shown
+    assert all(words in shown for words in shows)
+
+
+def test_the_picture_of_linear_layers_is_of_its_run(tmp_path):
+    drawn = next((ROOT / "tests/gpu-results").glob("*-linear-beside.svg"))
+    subprocess.run([sys.executable, ROOT / "tests/bench/python/linear_picture.py", drawn.with_suffix(".txt"),
+                    tmp_path / "again.svg"], check=True)
+    assert (tmp_path / "again.svg").read_text() == drawn.read_text()
 
 
 def test_the_tour_runs_and_draws_where_it_can(tmp_path):

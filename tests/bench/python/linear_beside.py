@@ -6,7 +6,6 @@ take turns; times are medians. Results are compared first: what is wrong has no 
 
 import argparse
 import copy
-import json
 import statistics
 
 import torch
@@ -230,13 +229,11 @@ def main():
     parser.add_argument("--shape", type=shape, action="append", help="weights of these rows and columns alone")
     parser.add_argument("--rows", type=int, action="append", help="so many rows, or tokens, alone")
     parser.add_argument("--form", choices=["dense", "experts"], help="of this form alone")
-    parser.add_argument("--json", action="store_true", help="for programs, a line each")
     given = parser.parse_args()
     torch.manual_seed(1)
-    if not given.json:
-        print(torch.cuda.get_device_name(), "torch", torch.__version__,
-              "without humming-kernels" if HummingLayer is None else "with humming-kernels")
-        print(f"{'form':16} {'weight':>13} {'M':>5}     floor   diecast   settled   humming    cublas  hum/us  cub/us")
+    print(torch.cuda.get_device_name(), "torch", torch.__version__,
+          "without humming-kernels" if HummingLayer is None else "with humming-kernels")
+    print(f"{'form':16} {'weight':>13} {'M':>5}     floor   diecast   settled   humming    cublas  hum/us  cub/us")
     wanted = given.rows or ROWS
     forms = []
     if given.form != "experts":
@@ -245,7 +242,7 @@ def main():
         forms += [experts(*each, given.rows or TOKENS) for each in LAYERS]
     for form in forms:
         for row in form:
-            print(json.dumps(row) if given.json else line(row), flush=True)
+            print(line(row), flush=True)
 
 
 if __name__ == "__main__":

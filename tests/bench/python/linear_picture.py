@@ -1,9 +1,9 @@
-"""Draws what linear_beside.py --json printed: python linear_picture.py ROWS.json PICTURE.svg. A panel for each weight:
+"""Draws what linear_beside.py printed: python linear_picture.py RUN.txt PICTURE.svg. A panel for each weight:
 microseconds over rows, both in powers of two, of diecast, Humming, cuBLAS in bf16, and the floor of bytes.
 """
 
-import json
 import math
+import re
 import sys
 
 WIDE, HIGH, EDGE = 460, 340, 48
@@ -37,30 +37,41 @@ def panel(title, rows, left, top):
     return out
 
 
-def picture(rows):
-    """The SVG of the dense rows."""
-    weights = {}
-    for row in rows:
-        if row["form"] == "dense" and "wrong" not in row:
-            weights.setdefault((row["n"], row["k"]), []).append(row)
+def dense_rows(text):
+    """The dense rows of a run's table, by their weight. A time may be left out: its column is empty."""
+    weights, ends = {}, {}
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["form"]:
+            ends = {word.group(): word.end() for word in re.finditer(r"\S+", line)}
+        if words[:1] == ["dense"] and "WRONG:" not in words:
+            times = {name: line[ends[name] - 10:ends[name]].strip() for name in COLORS}
+            row = {"m": int(words[2])} | {name: float(time) for name, time in times.items() if time}
+            weights.setdefault(words[1], []).append(row)
+    return weights
+
+
+def picture(text):
+    """The SVG of a run's dense rows."""
+    weights = dense_rows(text)
     height = (len(weights) + 1) // 2 * HIGH + 30
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * WIDE}" height="{height}" font-family="sans-serif" '
            'font-size="11"><rect width="100%" height="100%" fill="white"/>']
-    for i, ((n, k), of) in enumerate(weights.items()):
-        out += panel(f"{n}x{k}: microseconds over rows", of, i % 2 * WIDE, i // 2 * HIGH)
+    for i, (weight, of) in enumerate(weights.items()):
+        out += panel(f"{weight}: microseconds over rows", of, i % 2 * WIDE, i // 2 * HIGH)
     for i, (name, color) in enumerate(COLORS.items()):
         out.append(f'<text x="{EDGE + 90 * i}" y="{height - 10}" fill="{color}">{name}</text>')
     return "\n".join([*out, "</svg>\n"])
 
 
 def main():
-    """Reads the rows, writes the picture."""
+    """Reads the run, writes the picture."""
     if len(sys.argv) != 3:
-        sys.exit("usage: python linear_picture.py ROWS.json PICTURE.svg")
+        sys.exit("usage: python linear_picture.py RUN.txt PICTURE.svg")
     with open(sys.argv[1], encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file if line.startswith("{")]
+        drawn = picture(file.read())
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(picture(rows))
+        file.write(drawn)
 
 
 if __name__ == "__main__":
