@@ -85,6 +85,8 @@ def test_tuning_is_measured_kept_and_chosen_by(matrix, tmp_path):
         runtime.add_tuning(records)
         with pytest.raises(diecast.ArgumentError, match="line 1"):
             runtime.add_tuning("nothing of ours")
+        with pytest.raises(diecast.DtypeError, match="sizes are no dicts"):
+            kernel.tune(["rows"], device="host", T="f32")
         with pytest.raises(diecast.ArgumentError, match="is no size"):
             runtime.tune("scale_rows T=f32", [{"rows": -1}], device="host")
 

@@ -85,6 +85,29 @@ def test_an_empty_tensor_stands_for_nothing_but_an_empty_one():
     kernel(x[:0], factor[:0], out=empty, **HOST)
 
 
+def test_types_of_outputs_follow_from_tensors_or_defaults():
+    text = """/* diecast
+option type T {f32, i32}%s
+size n
+arg x in f32 [n]
+arg y out T [n]
+arg n
+launch grid(1) block(1)
+exchange none
+*/
+DIECAST_KERNEL { for (i64 i = 0; i < n; ++i) y[i] = (T)x[i]; }
+"""
+    x = numpy.full(3, 2.5, "f4")
+    kernel = diecast.kernel(text % "")
+    assert kernel(x, T="i32", **HOST).tolist() == [2, 2, 2]
+    with pytest.raises(diecast.ArgumentError, match="the type of y, T, does not follow") as caught:
+        kernel(x, **HOST)
+    assert caught.value.fix == "pass T= or y="
+    assert diecast.kernel(text % " = i32")(x, **HOST).dtype == numpy.int32
+    with pytest.raises(diecast.ArgumentError, match="the type of out, T"):
+        diecast.kernel(SCALE_ROWS)(None, numpy.ones(4, "f4"), **HOST)
+
+
 def test_several_outputs_are_made_in_shapes_of_any_expression():
     text = """// y = x; z = 1.
 /* diecast

@@ -172,6 +172,7 @@ class Kernel(_core.Launcher):
         self._bind_types(values, parameters)
         missing = [a for a in self._arguments if a["direction"] == "out" and not a["optional"]
                    and a["name"] not in values]
+        missing = [a | {"type": self._type(a, parameters)} for a in missing]
         at = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
         make = _kernel_outputs.maker(self.name, self._arguments, missing, self._facts(values), values,
                                      parameters, at) if missing else None
@@ -219,6 +220,17 @@ class Kernel(_core.Launcher):
                 raise DtypeError("dtype_mismatch", f"{self.name}: {argument['name']} has an element "
                                  "type that diecast does not know", "pass bf16, f16, f32 or fp8")
             parameters[kind] = _TYPES[code, bits]
+
+    def _type(self, argument, parameters):
+        """The element type of an output that is left out."""
+        kind = argument["type"]
+        if kind not in self._parameters:
+            return kind
+        if (kind := parameters.get(kind, self._parameters[kind].get("default"))) is None:
+            raise ArgumentError("value_missing", f"{self.name}: the type of {argument['name']}, "
+                                f"{argument['type']}, does not follow from the tensors",
+                                f"pass {argument['type']}= or {argument['name']}=")
+        return kind
 
     def _spelling(self, parameters):
         words = (f"{name}={int(value) if isinstance(value, bool) else value}"

@@ -48,7 +48,7 @@ def _size(kernel, argument, text, known):
 def _output(kernel, argument, sizes, parameters, tensor, like):
     """A function of a call's values that makes one output. sizes: where each name's is found, a
     value's place and, of a tensor, the dimension."""
-    kind = parameters.get(argument["type"], argument["type"])
+    kind = argument["type"]
     places = [None if text in parameters else sizes.get(text) for text in argument["shape"]]
     whole = [(like, d) for d in range(len(_shape(tensor)))]
     if whole and places == whole and hasattr(tensor, "shape"):
