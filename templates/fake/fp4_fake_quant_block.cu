@@ -109,7 +109,7 @@ DIECAST_KERNEL {
     coming = load(next);
     const f32 p = scale.of(amax_of_lanes<BLOCK / kPiece>(piece));
     if (here.count > 0) {
-      store_fp4_fake<ROWS != ROWS_any>(piece, x + here.from, out + here.to, here.count, {p, __fmul_rn(p, 6.0f)});
+      store_fp4_fake<ROWS != ROWS_any, IN, IN>(piece, x + here.from, out + here.to, here.count, {p, __fmul_rn(p, 6.0f)});
     }
   }
 }

@@ -68,7 +68,7 @@ DIECAST_KERNEL {
     const f32 p = static_scale(coming_amax, of);
     load(i + gridDim.x * THREADS);
     const i64 first = i * kPiece;
-    store_fp4_fake<ALIGNED>(piece, x + first, out + first, count - first, fp4_limits_or_zeros(p));
+    store_fp4_fake<ALIGNED, IN, OUT>(piece, x + first, out + first, count - first, fp4_limits_or_zeros(p));
   }
 #endif
 }

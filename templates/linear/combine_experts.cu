@@ -72,7 +72,7 @@ DIECAST_KERNEL {
   const i64 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   RowWalk at(ceil_div(cols, 8), rows, thread, threads);
   const Map map = {expert_map, HAS_EXPERT_MAP ? global_experts : experts};
-  if constexpr (HAS_UNEXPECTED) count_unexpected(unexpected, map, topk_ids, rows * topk, thread, threads);
+  if constexpr (HAS_UNEXPECTED) count_unexpected<HAS_EXPERT_MAP, ID>(unexpected, map, topk_ids, rows * topk, thread, threads);
   const i64 pieces = rows * at.row_pieces;
   DIECAST_NO_UNROLL
   for (; at.index < pieces; at.next()) {

@@ -23,7 +23,8 @@ DIECAST_KERNEL {
   using Taken = ExpertRows<FORM, M_TILE, ID, HAS_EXPERT_MAP>;
   const ExpertMap<HAS_EXPERT_MAP> map = {expert_map, HAS_EXPERT_MAP ? global_experts : experts};
   if constexpr (HAS_UNEXPECTED) {  // by the thread blocks of one strip
-    if (blockIdx.x == 0) count_unexpected(unexpected, map, routing, rows, blockIdx.y * 128 + threadIdx.x, gridDim.y * 128);
+    if (blockIdx.x == 0)
+      count_unexpected<HAS_EXPERT_MAP, ID>(unexpected, map, routing, rows, blockIdx.y * 128 + threadIdx.x, gridDim.y * 128);
   }
   const i64 expert = Taken::expert_at(routing, map, blockIdx.y, experts, rows);
   if (expert < 0 || expert >= experts) return;
@@ -38,7 +39,7 @@ DIECAST_KERNEL {
     DIECAST_UNROLL
     for (int i = 0; i < Rows::kLoaded; ++i) {
       const i64 row = taken.row(Rows::loaded(i)), of_x = FORM == FORM_indexed ? row / fan_out : row;
-      of.x.rows[i] = Rows::loaded(i) < taken.count() ? x + of_x * x_stride : nullptr;
+      of.x.rows[i] = Rows::loaded(i) < taken.count() ? &x[of_x * x_stride] : nullptr;
     }
     SumsOfStrip<M_TILE> sums;
     sum_strip<SPLIT, IN, FORMAT, M_TILE>(sums, of);

@@ -36,6 +36,20 @@ TEST_F(BuildsByNvrtc, CheckedTensorsCompileForEveryKindOfTarget) {
   }
 }
 
+TEST_F(BuildsByNvrtc, EveryBuiltInTemplateHasADebugBuild) {
+  const TemplateFiles files = TemplateFiles::embedded();
+  const Target target = Target::parse("sm_90a").value();
+  for (const std::string& name : files.template_names()) {
+    const auto tmpl = Template::parse(name, *files.template_text(name), files).value();
+    const auto space = tmpl->space(target).value();
+    if (space.empty()) continue;
+    const auto one = Specialization::make(tmpl, space.front(), target).value();
+    const auto source = render(one, files, BuildKind::debug).value();
+    const auto compiled = compiler_->compile(source, target);
+    EXPECT_TRUE(compiled) << compiled.error().message();
+  }
+}
+
 TEST_F(BuildsByNvrtc, LinesAreThoseOfTheTemplateFromWhateverFolder) {
   const Target target = Target::parse("sm_90a").value();
   const auto plain = compiler_->compile(source_for("sm_90a", BuildKind::plain), target).value();
