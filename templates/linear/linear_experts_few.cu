@@ -99,7 +99,8 @@ DIECAST_KERNEL {
   const ExpertMap<HAS_EXPERT_MAP> map = {expert_map, HAS_EXPERT_MAP ? global_experts : experts};
   if constexpr (HAS_UNEXPECTED) {  // by the thread blocks of the first rows of weights
     if (blockIdx.x == 0)
-      count_unexpected<HAS_EXPERT_MAP, ID>(unexpected, map, routing, rows, i64{blockIdx.y} * blockDim.x + threadIdx.x, i64{gridDim.y} * blockDim.x);
+      count_unexpected<HAS_EXPERT_MAP, ID>(unexpected, map, routing, rows, i64{blockIdx.y} * blockDim.x + threadIdx.x,
+                                           i64{gridDim.y} * blockDim.x);
   }
   const i64 expert = Taken::expert_at(routing, map, blockIdx.y, experts, rows);
   if (expert < 0 || expert >= experts) return;  // as do the others of the cluster
