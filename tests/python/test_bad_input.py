@@ -124,6 +124,8 @@ def test_a_factor_that_is_no_number_is_refused():
     lambda: diecast.quantize_folder("none", "out", include=[3], **HOST),
     lambda: diecast.quantize_folder("none", "out", mxfp8=3, **HOST),
     lambda: diecast.quantize_folder("none", "out", recipe=3, **HOST),
+    lambda: diecast.Runtime(cache=3.0), lambda: diecast.Runtime(trace=[]),
+    lambda: diecast.runtime().add(3), lambda: diecast.runtime().add_header("a.h", 3),
     lambda: diecast.verify_folder(None), lambda: diecast.kernel(None)])
 def test_paths_are_texts_or_paths(call):
     with pytest.raises(TypeError):

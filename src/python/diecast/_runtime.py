@@ -23,7 +23,7 @@ class Runtime:
     def __init__(self, *, cache=None, cache_policy=None, templates=None, tuning=None, trace=None,
                  nvrtc=None, host_compiler=None, on_event=None):
         nvrtc = _frameworks.find_nvrtc() if nvrtc is None else nvrtc
-        texts = [None if text is None else str(text) for text in
+        texts = [None if text is None else os.fsdecode(text) for text in
                  (cache, cache_policy, templates, tuning, trace, nvrtc, host_compiler)]
         self._owner = _core.runtime_open(*texts, on_event)
         if on_event is not None:
@@ -46,7 +46,7 @@ class Runtime:
 
     def add(self, path):
         """Adds a template NAME.cu. Raises ArgumentError for one that does not parse."""
-        _core.template_add(self.handle, str(path))
+        _core.template_add(self.handle, os.fsdecode(path))
 
     def add_text(self, name, text):
         """Adds a template from a text; `name` becomes the kernel's symbol."""
@@ -54,7 +54,7 @@ class Runtime:
 
     def add_header(self, name, path):
         """Adds a header, which templates include as <name>."""
-        _core.header_add(self.handle, name, str(path))
+        _core.header_add(self.handle, name, os.fsdecode(path))
 
     def templates(self):
         """The names of the templates, sorted."""
