@@ -1,5 +1,6 @@
 // NumPy's files: what is read, and what is refused.
 #include <diecast/base/npy.h>
+#include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
 #include <string>
