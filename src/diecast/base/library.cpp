@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -70,7 +69,8 @@ std::string unique_descriptor_path(int file) {
   std::error_code none;
   const auto own = std::filesystem::read_symlink("/proc/self", none);
   std::string path = cat("/proc/", none ? "self" : own.string(), "/fd");
-  for (const std::uint64_t number : {std::uint64_t{std::bit_cast<std::uintptr_t>(&count)}, ++count})
+  for (const std::uint64_t number :
+       {std::uint64_t{reinterpret_cast<std::uintptr_t>(&count)}, ++count})
     for (int bit = 0; bit < 64; ++bit) path += (number >> bit & 1) ? "/." : "/";
   return cat(path, '/', file);
 }

@@ -1,7 +1,6 @@
 // Reading dry runs, and the marks of files; see compiler_parts.h.
 #include <diecast/base/build_id.h>
 #include <diecast/base/file.h>
-#include <diecast/base/library.h>
 #include <diecast/base/needed_libraries.h>
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>

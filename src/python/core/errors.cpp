@@ -39,12 +39,16 @@ PyObject* raise_about(const char* code, const char* op, const char* name, const 
   return raise(code, whole, fix);
 }
 
-// A number that the C type does not hold is an error of diecast's.
+// A number that the C type does not hold is an error of diecast's; what else is set stays. Returns
+// null.
+static PyObject* raise_if_large(const char* op, const char* name, const char* what) {
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) return nullptr;
+  PyErr_Clear();
+  return raise_about("value_not_allowed", op, name, what, "pass a smaller number");
+}
 static bool fits(const char* op, const char* name) {
   if (PyErr_Occurred() == nullptr) return true;
-  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) return false;
-  PyErr_Clear();
-  raise_about("value_not_allowed", op, name, "is beyond 64 bits", "pass a smaller number");
+  raise_if_large(op, name, "is beyond 64 bits");
   return false;
 }
 
@@ -59,10 +63,7 @@ bool number_of(PyObject* value, double& to, const char* op, const char* name) {
 }
 
 PyObject* raise_not_parsed(const char* function) {
-  if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) return nullptr;
-  PyErr_Clear();
-  return raise_about("value_not_allowed", function, "a number", "is too large",
-                     "pass a smaller number");
+  return raise_if_large(function, "a number", "is too large");
 }
 
 PyObject* raise_last() {
