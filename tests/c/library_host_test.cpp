@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "page_snippets.h"
 #include "temporary_directory.h"
 
 namespace diecast {
@@ -67,12 +68,10 @@ TEST(CLibrary, IsUsedFromC99) {
 
 TEST(CLibrary, TakesTheLinesOfThePageOfLinearLayers) {
   const std::string page = testing::text_of(DIECAST_SOURCE_DIR "/src/diecast/ops/linear/README.md");
-  const std::string open = "\n```c\n";
-  const std::size_t begin = page.find(open);
-  ASSERT_NE(begin, page.npos);
-  const std::size_t first = begin + open.size();
+  const auto lines = testing::snippets(page, "c");
+  ASSERT_EQ(lines.size(), 1u);
   const testing::TemporaryDirectory folder;
-  std::ofstream(folder / "lines.c") << page.substr(first, page.find("```", first) - first);
+  std::ofstream(folder / "lines.c") << lines[0];
   const auto built =
       run({DIECAST_CXX_COMPILER, "-x", "c", "-std=c99", "-fsyntax-only", "-Wall", "-Wextra",
            "-Wpedantic", "-Werror", "-I" DIECAST_SOURCE_DIR "/src", folder / "lines.c"});

@@ -19,18 +19,6 @@ TEST(WordsOnHost, ConvertEveryTypeAndComputeWithPairs) {
   testing::expect_types_equal(*open_host_device({.threads = 3}), *compiler, Target{});
 }
 
-TEST(WordsOnHost, CompileWithoutAWarning) {
-  for (const char* name : {"words", "types"}) {
-    const std::string path = std::string(DIECAST_SOURCE_DIR "/tests/launch/") + name + ".cu";
-    const auto tmpl = Template::parse(name, testing::text_of(path)).value();
-    const auto one = Specialization::make(tmpl, {}, Target{}).value();
-    const auto compiler = open_host_cxx(HostCxxOptions::from_environment()).value();
-    EXPECT_EQ(
-        compiler->compile(render(one, TemplateFiles::embedded()).value(), Target{}).value().log, "")
-        << name;
-  }
-}
-
 }  // namespace
 }  // namespace diecast
 

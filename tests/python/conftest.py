@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
 TYPES = {"F32": numpy.float32, "F16": numpy.float16, "BF16": ml_dtypes.bfloat16,
          "U8": numpy.uint8, "F8_E4M3": numpy.uint8, "F8_E5M2": numpy.uint8, "I64": numpy.int64}
 

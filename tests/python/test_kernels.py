@@ -4,12 +4,11 @@ import ctypes
 
 import numpy
 import pytest
-from conftest import ROOT
+from conftest import SCALE_ROWS
 
 import diecast
 
 HOST = {"device": "host"}
-SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
 
 
 def test_own_kernels_follow_their_header(matrix):

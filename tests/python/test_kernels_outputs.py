@@ -2,12 +2,11 @@
 
 import numpy
 import pytest
-from conftest import ROOT
+from conftest import SCALE_ROWS
 
 import diecast
 
 HOST = {"device": "host"}
-SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
 
 STEP = """/* diecast
 size count

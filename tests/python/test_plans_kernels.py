@@ -6,14 +6,13 @@ import weakref
 from functools import partial
 
 import pytest
-from conftest import ROOT
+from conftest import SCALE_ROWS
 from fake_gpu import BF16, F32, Fake, fakes, on_fake_gpu
 from test_plans_made import Maker, makers
 
 import diecast
 
 pytestmark = on_fake_gpu
-SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
 STEP = """/* diecast
 size count
 arg y inout f32 [count]

@@ -7,12 +7,11 @@ import threading
 
 import numpy
 import pytest
-from conftest import ROOT, same_bytes
+from conftest import SCALE_ROWS, same_bytes
 
 import diecast
 
 HOST = {"device": "host"}
-SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
 
 
 def test_29_after_freeze_a_compile_is_an_error(matrix, tmp_path):

@@ -13,10 +13,13 @@
 #include <set>
 #include <string>
 
+#include "page_snippets.h"
+
 namespace diecast {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::snippets;
 
 // Runs to the end or fails the test with all that was printed.
 std::string run(std::vector<std::string> arguments) {
@@ -144,17 +147,6 @@ TEST_F(Install, NeedsNoLibraryOfCuda) {
   for (const std::string& name : needed) {
     EXPECT_FALSE(name.starts_with("libcuda") || name.starts_with("libnvrtc")) << name;
   }
-}
-
-// The texts between "```cpp" (or another language) and "```" of a page.
-std::vector<std::string> snippets(const std::string& page, const std::string& language = "cpp") {
-  std::vector<std::string> out;
-  const std::string open = "\n```" + language + "\n";
-  for (std::size_t at = page.find(open); at != page.npos; at = page.find(open, at + 1)) {
-    const std::size_t begin = at + open.size();
-    out.push_back(page.substr(begin, page.find("\n```", begin) + 1 - begin));
-  }
-  return out;
 }
 
 // A project that has these lines alone, and what does not need building is where it is told to be.
