@@ -67,6 +67,12 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
                  cat(kName, ": prepared for path own, not ", options.path),
                  cat("prepare a PreparedGemm", other, ", or path = \"own\"")};
   }
+  return multiply(a, b, out, options, stream);
+}
+
+Result<void> PreparedGemmNvfp4::multiply(const QuantizedTensor& a, const QuantizedTensor& b,
+                                         const Tensor& out, const GemmNvfp4Options& options,
+                                         Stream stream) const {
   if (out.rows() * out.cols() == 0) return {};
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   return launch(args::GemmNvfp4{.a_codes = left.side().data,
@@ -93,6 +99,12 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGrou
   DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device().properties())));
+  return multiply(a, b, out, options, stream);
+}
+
+Result<void> PreparedGemmNvfp4::multiply(const QuantizedGroup& a, const QuantizedGroup& b,
+                                         const Tensor& out, const GemmNvfp4Options& options,
+                                         Stream stream) const {
   if (a.count == 0) return {};
   const bool of_rows = request_.columns == GemmColumns::both;
   return launch(args::GemmNvfp4{.bias = {request_.bias_type, bias_data(options)},
@@ -120,12 +132,12 @@ Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const Quanti
     const auto asked = GemmUnpackedRequest::of(a, b, out, options);
     DIECAST_TRY(const auto by_wgmma,
                 prepared_once<PreparedGemmUnpacked>(runtime, device, asked, stream));
-    return by_wgmma->run(a, b, out, options, stream);
+    return by_wgmma->multiply(a, b, out, options, stream);
   }
   const auto request = GemmNvfp4Request::of(a, b, out, options, device->properties());
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));
-  return prepared->run(a, b, out, options, stream);
+  return prepared->multiply(a, b, out, options, stream);
 }
 
 Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
@@ -146,7 +158,7 @@ Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const
   const auto request = GemmNvfp4Request::of(a, b, out, options, device->properties());
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));
-  return prepared->run(a, b, out, options, stream);
+  return prepared->multiply(a, b, out, options, stream);
 }
 
 }  // namespace diecast

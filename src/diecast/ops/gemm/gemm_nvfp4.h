@@ -139,7 +139,16 @@ class PreparedGemmNvfp4 : public OneKernel<PreparedGemmNvfp4, GemmNvfp4Request> 
                    const GemmNvfp4Options& options, Stream stream) const;
 
  private:
+  friend Result<void> gemm_nvfp4(Runtime&, const QuantizedTensor&, const QuantizedTensor&,
+                                 const Tensor&, const GemmNvfp4Options&, Stream);
+  friend Result<void> gemm_nvfp4_grouped(Runtime&, const QuantizedGroup&, const QuantizedGroup&,
+                                         const Tensor&, const GemmNvfp4Options&, Stream);
   Result<void> check_request(Request asked) const;
+  // run() of operands that are checked.
+  Result<void> multiply(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                        const GemmNvfp4Options& options, Stream stream) const;
+  Result<void> multiply(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
+                        const GemmNvfp4Options& options, Stream stream) const;
 };
 
 }  // namespace diecast

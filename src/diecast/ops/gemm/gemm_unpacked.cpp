@@ -78,6 +78,12 @@ Result<void> PreparedGemmUnpacked::run(const QuantizedTensor& a, const Quantized
   const Request asked = Request::of(a, b, out, options);
   if (asked != request_)
     return not_as_prepared("gemm_nvfp4: path unpacked", "the product", request_, asked);
+  return multiply(a, b, out, options, stream);
+}
+
+Result<void> PreparedGemmUnpacked::multiply(const QuantizedTensor& a, const QuantizedTensor& b,
+                                            const Tensor& out, const GemmNvfp4Options& options,
+                                            Stream stream) const {
   if (out.rows() == 0 || out.cols() == 0) return {};
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   DIECAST_CHECK(launch_op(kName, *unpack_,

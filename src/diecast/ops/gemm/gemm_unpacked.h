@@ -50,6 +50,12 @@ class PreparedGemmUnpacked {
                    const GemmNvfp4Options& options, Stream stream) const;
 
  private:
+  friend Result<void> gemm_nvfp4(Runtime&, const QuantizedTensor&, const QuantizedTensor&,
+                                 const Tensor&, const GemmNvfp4Options&, Stream);
+  // run() of operands that are checked.
+  Result<void> multiply(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                        const GemmNvfp4Options& options, Stream stream) const;
+
   Request request_;
   std::shared_ptr<Kernel> unpack_, product_;
 };

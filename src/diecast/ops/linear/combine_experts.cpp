@@ -67,6 +67,11 @@ Result<void> PreparedCombineExperts::run(const Tensor& x, const TopKExperts& top
   Request asked = Request::of(x, topk, out);
   asked.aligned = asked.aligned && request_.aligned;
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  return combine(x, topk, out, stream);
+}
+
+Result<void> PreparedCombineExperts::combine(const Tensor& x, const TopKExperts& topk,
+                                             const Tensor& out, Stream stream) const {
   return launch(args::CombineExperts{.x = tensor_argument(x),
                                      .topk_ids = {topk.type, topk.ids},
                                      .topk_weights = topk.weights,
@@ -89,7 +94,7 @@ Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExpert
   const auto request = CombineExpertsRequest::of(x, topk, out);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedCombineExperts>(runtime, device, request, stream));
-  return prepared->run(x, topk, out, stream);
+  return prepared->combine(x, topk, out, stream);
 }
 
 }  // namespace diecast

@@ -64,6 +64,13 @@ class PreparedCombineExperts : public OneKernel<PreparedCombineExperts, CombineE
   // Errors: as combine_experts(); not_supported for what the request does not say.
   Result<void> run(const Tensor& x, const TopKExperts& topk, const Tensor& out,
                    Stream stream) const;
+
+ private:
+  friend Result<void> combine_experts(Runtime&, const Tensor&, const TopKExperts&, const Tensor&,
+                                      const CombineExpertsOptions&, Stream);
+  // run() of operands that are checked.
+  Result<void> combine(const Tensor& x, const TopKExperts& topk, const Tensor& out,
+                       Stream stream) const;
 };
 
 }  // namespace diecast

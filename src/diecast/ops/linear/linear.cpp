@@ -95,6 +95,12 @@ Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, co
   DIECAST_CHECK(check_operands(x, weight, factor, out, options));
   const Request asked = Request::of(x, weight, out, options);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  return multiply(x, weight, factor, out, options, stream);
+}
+
+Result<void> PreparedLinear::multiply(const Tensor& x, const PackedLinear& weight,
+                                      const float* factor, const Tensor& out,
+                                      const LinearOptions& options, Stream stream) const {
   const args::Linear arguments{.x = tensor_argument(x),
                                .packed = weight.data,
                                .factor = factor,
@@ -115,7 +121,7 @@ Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weigh
   DIECAST_CHECK(check_operands(x, weight, factor, out, options));
   const auto request = LinearRequest::of(x, weight, out, options);
   DIECAST_TRY(const auto prepared, prepared_once<PreparedLinear>(runtime, device, request, stream));
-  return prepared->run(x, weight, factor, out, options, stream);
+  return prepared->multiply(x, weight, factor, out, options, stream);
 }
 
 }  // namespace diecast

@@ -111,6 +111,12 @@ class PreparedLinear {
                    const Tensor& out, const LinearOptions& options, Stream stream) const;
 
  private:
+  friend Result<void> linear(Runtime&, const Tensor&, const PackedLinear&, const float*,
+                             const Tensor&, const LinearOptions&, Stream);
+  // run() of operands that are checked.
+  Result<void> multiply(const Tensor& x, const PackedLinear& weight, const float* factor,
+                        const Tensor& out, const LinearOptions& options, Stream stream) const;
+
   Request request_;
   LinearKernels kernels_;
 };

@@ -138,6 +138,13 @@ Result<void> PreparedLinearExperts::run(const Tensor& x, const PackedLinear& wei
   DIECAST_CHECK(check_experts(x, weight, factors, routing, out, options));
   const Request asked = Request::of(x, weight, routing, out, options);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  return multiply(x, weight, factors, routing, out, options, stream);
+}
+
+Result<void> PreparedLinearExperts::multiply(const Tensor& x, const PackedLinear& weight,
+                                             const float* factors, const ExpertRouting& routing,
+                                             const Tensor& out, const LinearExpertsOptions& options,
+                                             Stream stream) const {
   const args::LinearExperts arguments{.x = tensor_argument(x),
                                       .packed = weight.data,
                                       .factor = factors,
@@ -164,7 +171,7 @@ Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinea
   const auto request = LinearExpertsRequest::of(x, weight, routing, out, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedLinearExperts>(runtime, device, request, stream));
-  return prepared->run(x, weight, factors, routing, out, options, stream);
+  return prepared->multiply(x, weight, factors, routing, out, options, stream);
 }
 
 }  // namespace diecast

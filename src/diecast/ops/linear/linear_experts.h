@@ -100,6 +100,14 @@ class PreparedLinearExperts {
                    const LinearExpertsOptions& options, Stream stream) const;
 
  private:
+  friend Result<void> linear_experts(Runtime&, const Tensor&, const PackedLinear&, const float*,
+                                     const ExpertRouting&, const Tensor&,
+                                     const LinearExpertsOptions&, Stream);
+  // run() of operands that are checked.
+  Result<void> multiply(const Tensor& x, const PackedLinear& weight, const float* factors,
+                        const ExpertRouting& routing, const Tensor& out,
+                        const LinearExpertsOptions& options, Stream stream) const;
+
   Request request_;
   LinearKernels kernels_;
 };

@@ -44,6 +44,14 @@ Result<void> check_pair(std::string_view op, const LinearWeight& weight,
                "give packed a buffer of its own"};
 }
 
+Result<void> check_unpacked(const PackedLinear& packed, const LinearWeight& weight) {
+  constexpr std::string_view op = UnpackLinearRequest::kName;
+  DIECAST_CHECK(check_pair(op, weight, packed));
+  if (!weight.is_apart()) return {};
+  return Error{ErrorCode::not_supported, cat(op, ": the weight is of two tensors"),
+               "unpack to one, whose halves are gate and up"};
+}
+
 }  // namespace
 
 PackLinearRequest PackLinearRequest::of(const LinearWeight& weight, const PackedLinear& packed,
@@ -63,6 +71,11 @@ Result<void> PreparedPackLinear::run(const LinearWeight& weight, const PackedLin
   DIECAST_CHECK(check_pair(kName, weight, packed));
   const Request asked = Request::of(weight, packed, status);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
+  return pack(weight, packed, stream, status);
+}
+
+Result<void> PreparedPackLinear::pack(const LinearWeight& weight, const PackedLinear& packed,
+                                      Stream stream, PackLinearStatus* status) const {
   if (status != nullptr) {
     constexpr std::size_t kHalf = sizeof *status / 2;  // counts, then rows
     DIECAST_CHECK(kernel_->device().fill(status, 0, kHalf, stream));
@@ -83,13 +96,14 @@ Result<void> PreparedPackLinear::run(const LinearWeight& weight, const PackedLin
 Result<void> PreparedUnpackLinear::run(const PackedLinear& packed, const LinearWeight& weight,
                                        Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_pair(kName, weight, packed));
-  if (weight.is_apart()) {
-    return Error{ErrorCode::not_supported, cat(kName, ": the weight is of two tensors"),
-                 "unpack to one, whose halves are gate and up"};
-  }
+  DIECAST_CHECK(check_unpacked(packed, weight));
   const Request asked{packed.format, packed.gated};
   if (asked != request_) return not_as_prepared(kName, "packed", request_, asked);
+  return unpack(packed, weight, stream);
+}
+
+Result<void> PreparedUnpackLinear::unpack(const PackedLinear& packed, const LinearWeight& weight,
+                                          Stream stream) const {
   return launch(args::UnpackLinear{.packed = packed.data,
                                    .codes = weight.codes,
                                    .scales = weight.scales,
@@ -106,17 +120,17 @@ Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const Pac
   const auto request = PackLinearRequest::of(weight, packed, options.status);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedPackLinear>(runtime, device, request, stream));
-  return prepared->run(weight, packed, stream, options.status);
+  return prepared->pack(weight, packed, stream, options.status);
 }
 
 Result<void> unpack_linear(Runtime& runtime, const PackedLinear& packed, const LinearWeight& weight,
                            const std::shared_ptr<Device>& device, Stream stream) {
   DIECAST_TRY(const auto own, device_or_default(runtime, device));
-  DIECAST_CHECK(packed.check(UnpackLinearRequest::kName));
+  DIECAST_CHECK(check_unpacked(packed, weight));
   const UnpackLinearRequest request{packed.format, packed.gated};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedUnpackLinear>(runtime, own, request, stream));
-  return prepared->run(packed, weight, stream);
+  return prepared->unpack(packed, weight, stream);
 }
 
 }  // namespace diecast

@@ -68,6 +68,13 @@ class PreparedPackLinear : public OneKernel<PreparedPackLinear, PackLinearReques
   // Errors: as pack_linear(); not_supported for what the request does not say.
   Result<void> run(const LinearWeight& weight, const PackedLinear& packed, Stream stream,
                    PackLinearStatus* status = nullptr) const;
+
+ private:
+  friend Result<void> pack_linear(Runtime&, const LinearWeight&, const PackedLinear&,
+                                  const PackLinearOptions&, Stream);
+  // run() of a pair that is checked.
+  Result<void> pack(const LinearWeight& weight, const PackedLinear& packed, Stream stream,
+                    PackLinearStatus* status) const;
 };
 
 struct UnpackLinearRequest {
@@ -86,6 +93,12 @@ class PreparedUnpackLinear : public OneKernel<PreparedUnpackLinear, UnpackLinear
  public:
   // Errors: as unpack_linear(); not_supported for what the request does not say.
   Result<void> run(const PackedLinear& packed, const LinearWeight& weight, Stream stream) const;
+
+ private:
+  friend Result<void> unpack_linear(Runtime&, const PackedLinear&, const LinearWeight&,
+                                    const std::shared_ptr<Device>&, Stream);
+  // run() of a pair that is checked.
+  Result<void> unpack(const PackedLinear& packed, const LinearWeight& weight, Stream stream) const;
 };
 
 }  // namespace diecast
