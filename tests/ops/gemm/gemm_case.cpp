@@ -1,6 +1,8 @@
 // Drawn operands of products; see gemm_case.h.
 #include "ops/gemm/gemm_case.h"
 
+#include <diecast/ops/reference/numbers.h>
+
 #include <cmath>
 
 namespace diecast::variants {
@@ -36,6 +38,36 @@ float drawn_number(std::mt19937_64& random) {
 std::vector<float> drawn_numbers(std::mt19937_64& random, std::int64_t count) {
   std::vector<float> out(static_cast<std::size_t>(count));
   for (float& one : out) one = drawn_number(random);
+  return out;
+}
+
+reference::GemmNvfp4 drawn_product(const Specialization& s, std::mt19937_64& random,
+                                   std::int64_t rows, std::int64_t cols, std::int64_t depth) {
+  reference::GemmNvfp4 gemm;
+  gemm.a = drawn_operand(random, rows, depth, flag(s, "A_ROW_SCALE"));
+  gemm.b = drawn_operand(random, cols, depth, flag(s, "B_ROW_SCALE"));
+  gemm.a_amax = drawn_numbers(random, gemm.a.row_scaled ? rows : 1);
+  gemm.b_amax = drawn_numbers(random, gemm.b.row_scaled ? cols : 1);
+  gemm.accumulate = flag(s, "ACCUMULATE");
+  return gemm;
+}
+
+void add_bias(reference::GemmNvfp4& gemm, std::mt19937_64& random, DType dtype,
+              std::vector<std::uint8_t>& bytes) {
+  const std::size_t begin = bytes.size();
+  bytes.resize(begin + static_cast<std::size_t>(gemm.b.rows * dtype_bits(dtype) / 8));
+  for (std::int64_t col = 0; col < gemm.b.rows; ++col) {
+    reference::store(bytes.data() + begin, dtype, col, drawn_number(random));
+    gemm.bias.push_back(reference::load(bytes.data() + begin, dtype, col));
+  }
+}
+
+std::vector<std::uint8_t> drawn_out(std::mt19937_64& random, std::int64_t elements, DType dtype,
+                                    bool accumulate) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(elements * dtype_bits(dtype) / 8),
+                                DeviceBuffer::kPoison);
+  for (std::int64_t i = 0; accumulate && i < elements; ++i)
+    reference::store(out.data(), dtype, i, drawn_number(random));
   return out;
 }
 

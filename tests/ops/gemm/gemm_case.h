@@ -22,6 +22,16 @@ reference::PackedNvfp4 drawn_operand(std::mt19937_64& random, std::int64_t rows,
 float drawn_number(std::mt19937_64& random);
 std::vector<float> drawn_numbers(std::mt19937_64& random, std::int64_t count);
 
+// The product of two drawn operands and amaxes; no bias yet.
+reference::GemmNvfp4 drawn_product(const Specialization& s, std::mt19937_64& random,
+                                   std::int64_t rows, std::int64_t cols, std::int64_t depth);
+// Draws a bias of this type, and appends its bytes.
+void add_bias(reference::GemmNvfp4& gemm, std::mt19937_64& random, DType dtype,
+              std::vector<std::uint8_t>& bytes);
+// What a launch adds to or writes over: drawn numbers, or poison.
+std::vector<std::uint8_t> drawn_out(std::mt19937_64& random, std::int64_t elements, DType dtype,
+                                    bool accumulate);
+
 // An operand's block scales in the layout wanted; linear ones have three more bytes a row where
 // they lie apart, which are NaN.
 struct LaidOutScales {

@@ -1,6 +1,4 @@
 // Runner of gemm_nvfp4: drawn operands, and members of groups.
-#include <diecast/ops/reference/numbers.h>
-
 #include <algorithm>
 #include <deque>
 
@@ -60,38 +58,11 @@ struct Product {
   const Placed *a, *b;
 
   Product(Operands& from, Device& device, const Case& one, std::int64_t rows) {
-    gemm.a = drawn_operand(from.random, rows, from.depth, flag(from.s, "A_ROW_SCALE"));
-    gemm.b = drawn_operand(from.random, one.cols, from.depth, flag(from.s, "B_ROW_SCALE"));
-    gemm.a_amax = drawn_numbers(from.random, gemm.a.row_scaled ? rows : 1);
-    gemm.b_amax = drawn_numbers(from.random, gemm.b.row_scaled ? one.cols : 1);
-    gemm.accumulate = flag(from.s, "ACCUMULATE");
+    gemm = drawn_product(from.s, from.random, rows, one.cols, from.depth);
     a = &from.place(device, gemm.a, gemm.a_amax);
     b = &from.place(device, gemm.b, gemm.b_amax);
   }
-  // Numbers of the bias' type, kept in `bytes` too.
-  void add_bias(Operands& from, DType dtype, std::vector<std::uint8_t>& bytes) {
-    const std::size_t size = static_cast<std::size_t>(dtype_bits(dtype) / 8);
-    const std::size_t begin = bytes.size();
-    const auto cols = static_cast<std::size_t>(gemm.b.rows);
-    bytes.resize(begin + cols * size);
-    for (std::size_t col = 0; col < cols; ++col) {
-      const auto at = static_cast<std::int64_t>(begin / size + col);
-      reference::store(bytes.data(), dtype, at, drawn_number(from.random));
-      gemm.bias.push_back(reference::load(bytes.data(), dtype, at));
-    }
-  }
 };
-
-// What a launch adds to or writes over.
-std::vector<std::uint8_t> before(Operands& from, std::int64_t elements, DType dtype,
-                                 bool accumulate) {
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(elements * dtype_bits(dtype) / 8),
-                                DeviceBuffer::kPoison);
-  for (std::int64_t i = 0; accumulate && i < elements; ++i) {
-    reference::store(out.data(), dtype, i, drawn_number(from.random));
-  }
-  return out;
-}
 
 // Rows of out of each member, as offsets: what the case has in one, four or, where the rows of
 // members are multiplied along, three of as many each.
@@ -110,7 +81,7 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
   const std::vector<std::int64_t> offsets = parts_of(one, grouped, of_rows);
   const std::int64_t all_rows = of_rows ? offsets.back() : one.rows;
   std::vector<std::uint8_t> want =
-      before(operands, all_rows * one.cols, dtype, flag(s, "ACCUMULATE"));
+      drawn_out(operands.random, all_rows * one.cols, dtype, flag(s, "ACCUMULATE"));
   std::vector<std::uint8_t> bias;
   DeviceBuffer out(device, want.data(), want.size());
   std::vector<MemberDescriptor> lefts, rights;
@@ -127,7 +98,7 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
     if (i > 0) product.gemm.b.bound = products[0].gemm.b.bound;
     bounds = product.gemm.a.bound * product.gemm.b.bound;
     product.gemm.alpha = alpha;
-    if (flag(s, "BIAS")) product.add_bias(operands, bias_dtype, bias);
+    if (flag(s, "BIAS")) add_bias(product.gemm, operands.random, bias_dtype, bias);
     // The last block of a member's rows is taken whole.
     const std::int64_t depth = std::max<std::int64_t>(operands.depth - (of_rows ? i : 0), 0);
     lefts.push_back(operands.member(*product.a, of_rows ? depth : rows, of_rows));

@@ -81,26 +81,12 @@ std::string gemm_nvfp4_wgmma_difference(Kernel& kernel, const Case& one, const B
   Device& device = kernel.device();
   std::mt19937_64 random(one.seed * 31 + 11);
   const DType dtype = dtype_of(s, "OUT"), bias_dtype = dtype_of(s, "BIAS_TYPE");
-  GemmNvfp4 gemm;
   const std::int64_t depth = drawn_depth(one.seed);
-  gemm.a = drawn_operand(random, one.rows, depth, flag(s, "A_ROW_SCALE"));
-  gemm.b = drawn_operand(random, one.cols, depth, flag(s, "B_ROW_SCALE"));
-  gemm.a_amax = drawn_numbers(random, gemm.a.row_scaled ? one.rows : 1);
-  gemm.b_amax = drawn_numbers(random, gemm.b.row_scaled ? one.cols : 1);
+  GemmNvfp4 gemm = drawn_product(s, random, one.rows, one.cols, depth);
   gemm.alpha = random() % 2 == 0 ? 1.0f : 0.3f;
-  gemm.accumulate = flag(s, "ACCUMULATE");
-  const auto elements = one.rows * one.cols;
-  Octets want(static_cast<std::size_t>(elements * dtype_bits(dtype) / 8), DeviceBuffer::kPoison);
-  const std::vector<float> before = drawn_numbers(random, gemm.accumulate ? elements : 0);
-  for (std::size_t i = 0; i < before.size(); ++i)
-    reference::store(want.data(), dtype, static_cast<std::int64_t>(i), before[i]);
-  Octets bias(static_cast<std::size_t>(one.cols * dtype_bits(bias_dtype) / 8));
-  const std::vector<float> biases = drawn_numbers(random, flag(s, "BIAS") ? one.cols : 0);
-  for (std::size_t i = 0; i < biases.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    reference::store(bias.data(), bias_dtype, at, biases[i]);
-    gemm.bias.push_back(reference::load(bias.data(), bias_dtype, at));
-  }
+  Octets want = drawn_out(random, one.rows * one.cols, dtype, gemm.accumulate);
+  Octets bias;
+  if (flag(s, "BIAS")) add_bias(gemm, random, bias_dtype, bias);
   const DeviceBuffer out(device, want.data(), want.size());
   reference::gemm_nvfp4(gemm, want.data(), dtype);
   const Octets tiles = tiles_of(gemm.a, gemm.b);
@@ -112,7 +98,7 @@ std::string gemm_nvfp4_wgmma_difference(Kernel& kernel, const Case& one, const B
       .numbers = numbers.data_pointer(),
       .a_amax = a_amax.data_pointer(),
       .b_amax = b_amax.data_pointer(),
-      .bias = {bias_dtype, biases.empty() ? nullptr : on_bias.data_pointer()},
+      .bias = {bias_dtype, bias.empty() ? nullptr : on_bias.data_pointer()},
       .out = {dtype, out.data_pointer()},
       .rows = one.rows,
       .cols = one.cols,
