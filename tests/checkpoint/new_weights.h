@@ -76,15 +76,14 @@ class NewWeights : public Convert {
     stream_ = device_->create_stream().value();
   }
 
-  // The folder that these kernels make of the weights, and its config.
-  TestTensors folder_of(const QuantizeOptions& options,
-                        const ConvertKernels& kernels = scalar_kernels()) {
+  // The folder that kernels() make of the weights, and its config.
+  TestTensors folder_of(const QuantizeOptions& options) {
     std::filesystem::remove_all(small_);
     write_text(model_ + "/model.safetensors", encode({weights_, {{"format", "pt"}}}));
     write_text(model_ + "/config.json", R"({"num_hidden_layers": 2})");
     const Checkpoint checkpoint = Checkpoint::open(model_).value();
     const Plan plan = plan_quantize(checkpoint, options).value();
-    convert(checkpoint, plan, small_, kernels).value();
+    convert(checkpoint, plan, small_, kernels(options)).value();
     config_ = text_of(small_ + "/config.json");
     return decode(text_of(small_ + "/model.safetensors")).tensors;
   }
@@ -140,14 +139,29 @@ class NewWeights : public Convert {
         folder.erase(found);
     return folder;
   }
-  void expect_bits(const QuantizeOptions& options,
-                   const ConvertKernels& kernels = scalar_kernels()) {
+  // What makes the folder that the bits are compared with.
+  virtual ConvertKernels kernels(const QuantizeOptions&) { return scalar_kernels(); }
+  void expect_bits(const QuantizeOptions& options) {
     input_scale_ = options.input_scale;
-    const TestTensors want = written(folder_of(options, kernels));
+    const TestTensors want = written(folder_of(options));
     const auto got = run({options.scheme});
     ASSERT_TRUE(got) << got.error().message();
     EXPECT_FALSE(want.empty());
     EXPECT_TRUE(*got == want) << config_;
+  }
+  void expect_bits_of_each_form() {
+    add_experts();
+    for (QuantizeOptions options : forms_of_new_weights()) {
+      options.input_scale = 0.25f;
+      expect_bits(options);
+    }
+  }
+  void expect_bits_of_two_formats_in_one_folder() {
+    QuantizeOptions options;
+    options.config = EngineConfig::modelopt;
+    options.input_scale = 0.25f;
+    options.mxfp8 = {"*.self_attn.*"};
+    expect_bits(options);
   }
 
   std::shared_ptr<CountingDevice> device_;

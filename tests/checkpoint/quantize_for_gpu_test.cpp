@@ -14,31 +14,22 @@ class QuantizeForOnGpu : public NewWeights {
   void TearDown() override {
     if (device_) device_->destroy_stream(stream_).value();
   }
-  void expect_bits_of_this_gpu(const QuantizeOptions& options) {
-    expect_bits(options, device_kernels(test_runtime(), device_, options.scheme));
+  ConvertKernels kernels(const QuantizeOptions& options) override {
+    return device_kernels(test_runtime(), device_, options.scheme);
   }
 };
 
-TEST_F(QuantizeForOnGpu, HasTheBitsOfEachForm) {
-  add_experts();
-  for (QuantizeOptions options : forms_of_new_weights()) {
-    options.input_scale = 0.25f;
-    expect_bits_of_this_gpu(options);
-  }
-}
+TEST_F(QuantizeForOnGpu, HasTheBitsOfEachForm) { expect_bits_of_each_form(); }
 
 TEST_F(QuantizeForOnGpu, HasTheBitsOfTwoFormatsInOneFolder) {
-  QuantizeOptions options;
-  options.config = EngineConfig::modelopt;
-  options.mxfp8 = {"*.self_attn.*"};
-  expect_bits_of_this_gpu(options);
+  expect_bits_of_two_formats_in_one_folder();
 }
 
 TEST_F(QuantizeForOnGpu, HasTheBitsOfAnotherScheme) {
   QuantizeOptions options;
   options.config = EngineConfig::modelopt;
   options.scheme.four_over_six = FourOverSix::mse;
-  expect_bits_of_this_gpu(options);
+  expect_bits(options);
 }
 
 }  // namespace

@@ -31,20 +31,10 @@ class QuantizeForOnHost : public NewWeights {
   }
 };
 
-TEST_F(QuantizeForOnHost, HasTheBitsOfEachForm) {
-  add_experts();
-  for (QuantizeOptions options : forms_of_new_weights()) {
-    options.input_scale = 0.25f;
-    expect_bits(options);
-  }
-}
+TEST_F(QuantizeForOnHost, HasTheBitsOfEachForm) { expect_bits_of_each_form(); }
 
 TEST_F(QuantizeForOnHost, HasTheBitsOfTwoFormatsInOneFolder) {
-  QuantizeOptions options;
-  options.config = EngineConfig::modelopt;
-  options.input_scale = 0.25f;
-  options.mxfp8 = {"*.self_attn.*"};
-  expect_bits(options);
+  expect_bits_of_two_formats_in_one_folder();
 }
 
 // What the user keeps stays out of the outputs.
