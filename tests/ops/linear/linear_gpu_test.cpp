@@ -91,6 +91,17 @@ class LinearOnGpu : public ::testing::Test {
     return out;
   }
 
+  // The fewest rows that each kernel serves.
+  std::vector<std::int64_t> served(int split, std::int64_t cols, std::int64_t depth,
+                                   std::int64_t most) const {
+    const auto table = LinearRequest{.split = split}.table(device_->properties());
+    std::vector<std::int64_t> out(table.size());
+    for (std::int64_t rows = most; rows > 0; --rows)
+      out[soonest_of(table, {rows, cols, depth})] = rows;
+    std::erase(out, 0);
+    return out;
+  }
+
   std::shared_ptr<Device> device_;
 };
 
@@ -141,7 +152,7 @@ TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
   }
 }
 
-// On both sides of each boundary of the op's table.
+// By the kernels for few rows, and one for many.
 TEST_F(LinearOnGpu, TheOpGivesARowItsBitsAmongAnyOthers) {
   constexpr std::int64_t kCols = 200, kDepth = 2112, kRows = 600;
   const DrawnLayer layer(Format::nvfp4, kCols, kDepth, kRows);
@@ -172,13 +183,13 @@ TEST_F(LinearOnGpu, TheOpGivesARowItsBitsAmongAnyOthers) {
   }
 }
 
-// On both sides of each boundary, rows of NaN behind those that count.
+// By every kernel of a weight of this size, rows of NaN behind those that count.
 TEST_F(LinearOnGpu, RowsThatTheDeviceCountsHaveTheirBitsAndOthersAreKept) {
-  constexpr std::int64_t kCols = 200, kDepth = 2112, kRows = 600;
+  constexpr std::int64_t kCols = 2112, kDepth = 2112, kRows = 1400;
   DrawnLayer layer(Format::nvfp4, kCols, kDepth, kRows);
-  for (const int split : {1, 2, 8}) {
+  for (const int split : {1, 2, 4, 8}) {
     const auto all = run("linear", layer, kRows, Bindings{}.set("SPLIT", split));
-    for (const std::int64_t bound : {1, 8, 16, 32, 64, 256, 600}) {
+    for (const std::int64_t bound : served(split, kCols, kDepth, kRows)) {
       for (const std::int64_t count : {std::int64_t{-9}, std::int64_t{1}, bound / 2, bound + 9}) {
         const std::int64_t rows = std::clamp(count, std::int64_t{0}, bound);
         const auto out = counted(layer, bound, count, split);

@@ -4,6 +4,7 @@
 #include <diecast/ops/linear/linear.h>
 #include <diecast/ops/linear/linear_launch.h>
 #include <diecast/ops/linear/linear_operands.h>
+#include <diecast/ops/linear/linear_table.h>
 
 namespace diecast {
 namespace {
@@ -54,25 +55,12 @@ LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, con
 }
 
 std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) const {
-  constexpr std::int64_t kAnyRows = LinearKernel::kAnyRows;
-  const auto serve = [&](std::int64_t most_rows, std::string_view name,
-                         const LinearKernel::Tunes& tunes) {
-    return LinearKernel::of(most_rows, name, *this, tunes);
+  if (device.cc == 90) return hopper_table(*this, device.sm_count);
+  const auto serve = [&](std::int64_t most_rows, std::int64_t m_tile) {
+    return LinearKernel::of(most_rows, kName, *this, {{"M_TILE", m_tile}});
   };
-  if (device.cc == 0) return {serve(kAnyRows, kName, {{"M_TILE", 8}})};
-  if (device.cc != 90)
-    return {serve(8, kName, {{"M_TILE", 8}}), serve(kAnyRows, kName, {{"M_TILE", 32}})};
-  // Parts of the depth are thread blocks of their own while tiles of out do not fill the GPU.
-  const std::int64_t apart = split > 1 ? 1 : 0;
-  constexpr std::string_view kFew = "linear_few", kMany = "linear_wgmma";
-  std::vector<LinearKernel> all = {serve(8, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
-                                   serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 3}})};
-  if (split == 1) all.push_back(serve(32, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}));
-  all.push_back(serve(64, kMany, {{"M_TILE", 64}, {"APART", apart}}));
-  all.push_back(serve(256, kMany, {{"M_TILE", 128}, {"APART", apart}}));
-  all.push_back(split > 1 ? serve(kAnyRows, kMany, {{"M_TILE", 128}})
-                          : serve(kAnyRows, kMany, {{"M_TILE", 256}, {"CLUSTER", 2}}));
-  return all;
+  if (device.cc == 0) return {serve(LinearKernel::kAnyRows, 8)};
+  return {serve(8, 8), serve(LinearKernel::kAnyRows, 32)};
 }
 
 std::vector<KernelWanted> LinearRequest::kernels(const DeviceProperties& device) const {
@@ -111,7 +99,8 @@ Result<void> PreparedLinear::multiply(const Tensor& x, const PackedLinear& weigh
                                .cols = out.cols(),
                                .depth = x.cols(),
                                .settled = options.settled ? 1 : 0};
-  return launch_linear(kName, kernels_, x.rows(), x, arguments, stream);
+  const LinearSize size = {x.rows(), weight.rows(), x.cols()};
+  return launch_linear(kName, kernels_, size, x, arguments, stream);
 }
 
 Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weight,

@@ -160,7 +160,8 @@ Result<void> PreparedLinearExperts::multiply(const Tensor& x, const PackedLinear
                                       .unexpected = routing.unexpected,
                                       .global_experts = routing.map.experts};
   const std::int64_t of_expert = out.rows() / std::max<std::int64_t>(weight.weights(), 1);
-  return launch_linear(kName, kernels_, of_expert, x, arguments, stream);
+  const LinearSize size = {of_expert, weight.rows(), x.cols()};
+  return launch_linear(kName, kernels_, size, x, arguments, stream);
 }
 
 Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinear& weight,

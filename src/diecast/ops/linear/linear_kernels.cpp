@@ -15,7 +15,7 @@ Result<LinearKernels> LinearKernels::of_table(Runtime& runtime,
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, kernels_of(table)));
   LinearKernels out;
   for (std::size_t i = 0; i < table.size(); ++i)
-    out.entries_.push_back({table[i].most_rows, kernels[i], table[i].mapped()});
+    out.entries_.push_back({table[i].most_rows, table[i].tiles, kernels[i], table[i].mapped()});
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/ops/linear/linear_tiles.h>
 #include <diecast/ops/prepared.h>
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct LinearKernel {
   static constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
   std::int64_t most_rows;
   KernelWanted wanted;
+  LinearTiles tiles = {};
 
   using Tunes = std::vector<std::pair<std::string, std::int64_t>>;
   template <IsRequest Request>
@@ -32,6 +34,20 @@ struct LinearKernel {
 };
 
 std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table);
+
+// Which one of a table is the soonest of those that serve so many rows; of several, the first one.
+// A table ends with a kernel for any number of rows.
+template <class Kernels>
+std::size_t soonest_of(const Kernels& table, const LinearSize& size) {
+  std::size_t soonest = table.size() - 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (size.rows > table[i].most_rows) continue;
+    const double time = table[i].tiles.time(size);
+    if (time < least) least = time, soonest = i;
+  }
+  return soonest;
+}
 
 // The same, resident.
 class LinearKernels {
@@ -50,13 +66,12 @@ class LinearKernels {
 
   struct Entry {
     std::int64_t most_rows;
+    LinearTiles tiles;
     std::shared_ptr<Kernel> kernel;
     bool mapped;
   };
-  const Entry& serving(std::int64_t rows) const {
-    std::size_t at = 0;
-    while (rows > entries_[at].most_rows) ++at;
-    return entries_[at];
+  const Entry& serving(const LinearSize& size) const {
+    return entries_[soonest_of(entries_, size)];
   }
 
  private:

@@ -43,11 +43,12 @@ inline args::LinearExpertsWgmma with_map(const args::LinearExperts& all,
           .x_map = map};
 }
 
-// Launches the kernel for so many rows.
+// Launches the soonest kernel.
 template <class Arguments>
-Result<void> launch_linear(std::string_view op, const LinearKernels& kernels, std::int64_t rows,
-                           const Tensor& x, const Arguments& arguments, Stream stream) {
-  const LinearKernels::Entry& serving = kernels.serving(rows);
+Result<void> launch_linear(std::string_view op, const LinearKernels& kernels,
+                           const LinearSize& size, const Tensor& x, const Arguments& arguments,
+                           Stream stream) {
+  const LinearKernels::Entry& serving = kernels.serving(size);
   const Kernel& kernel = *serving.kernel;
   if (!serving.mapped) return launch_op(op, kernel, arguments, stream);
   DIECAST_TRY(const auto map,

@@ -1,0 +1,14 @@
+// The kernels of `linear` on Hopper.
+#pragma once
+
+#include <diecast/ops/linear/linear.h>
+#include <diecast/ops/linear/linear_kernels.h>
+
+#include <vector>
+
+namespace diecast {
+
+// On a GPU with so many multiprocessors. One weight is served by at most eight of them.
+std::vector<LinearKernel> hopper_table(const LinearRequest& request, int sm_count);
+
+}  // namespace diecast
