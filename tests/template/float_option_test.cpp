@@ -77,7 +77,8 @@ TEST(FloatOption, TakesFiniteNumbersOfItsSet) {
             "diecast: parse_error: k.cu:2:20: `x` is not a value of EPS\n"
             "  option float EPS = x\n"
             "                     ^\n"
-            "  fix: the default is a finite number, such as 0.1");
+            "  fix: the default is a number such as 0.1: 0, or of 1.4e-45 to 3.4028235e+38 in "
+            "magnitude");
   EXPECT_EQ(first_line(error_of("option float A {1, 1.0}")),
             "diecast: parse_error: k.cu:2:20: `1` is in the set twice");
   EXPECT_EQ(first_line(error_of("shape float A")),
@@ -87,6 +88,27 @@ TEST(FloatOption, TakesFiniteNumbersOfItsSet) {
             "  option int A {1, 1.5}\n"
             "                   ^\n"
             "  fix: an int is whole: write `option float A`");
+}
+
+TEST(FloatOption, TooLargeOrTooSmallForF32SaysWhatFits) {
+  const auto message = [](const char* value) {
+    const auto one = made("option float EPS = 1\n", Bindings().set("EPS", value));
+    return one ? "made" : one.error().message();
+  };
+  for (const char* fits : {"1.4e-45", "-1e-45", "3.4028235e38", "0e-99"})
+    EXPECT_EQ(message(fits), "made");
+  const std::string magnitude =
+      "a number such as 0.1: 0, or of 1.4e-45 to 3.4028235e+38 in magnitude";
+  for (const std::string word : {"1e-46", "-1e-46", "1e39"}) {
+    EXPECT_EQ(message(word.c_str()), "diecast: value_not_allowed: k: EPS cannot be \"" + word +
+                                         "\"\n  fix: give EPS " + magnitude);
+  }
+  for (const std::string word : {"1e-46", "1e39"}) {
+    EXPECT_EQ(error_of("option float EPS = " + word),
+              "diecast: parse_error: k.cu:2:20: \"" + word + "\" does not fit in f32\n" +
+                  "  option float EPS = " + word + "\n                     ^\n  fix: write " +
+                  magnitude);
+  }
 }
 
 TEST(FloatOption, IsAConstantOfTheSource) {

@@ -64,7 +64,7 @@ bool Parameter::compiled() const { return !name.empty() && name[0] >= 'A' && nam
 
 std::string Parameter::allowed_text() const {
   if (type == ParameterType::boolean) return "0 or 1";
-  if (allowed.empty() && type == ParameterType::real) return "a finite number, such as 0.1";
+  if (allowed.empty() && type == ParameterType::real) return std::string(kReals);
   if (allowed.empty()) return kind == Kind::shape ? "an integer of 0 or more" : "an integer";
   std::vector<std::string> words;
   for (const Value& value : allowed) words.push_back(value.spelling());

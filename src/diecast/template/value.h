@@ -59,6 +59,9 @@ struct Value {
 
 // Reads a decimal ("7", "0.1", "1e-5") as the nearest f32; none if it is no finite one.
 std::optional<Value> parse_real(std::string_view text);
+// Which decimals these are.
+inline constexpr std::string_view kReals =
+    "a number such as 0.1: 0, or of 1.4e-45 to 3.4028235e+38 in magnitude";
 // A float's spelling in C++: "7" is "7.0f".
 std::string cpp_real(std::string_view spelling);
 

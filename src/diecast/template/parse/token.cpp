@@ -103,8 +103,8 @@ Result<std::size_t> Tokens::read_real(std::size_t at, std::size_t end) {
   if (!value)
     return error(
         token,
-        cat(quote(token.text, 40), stop == number ? " is no finite f32" : " is not a number"),
-        stop == number ? "floats go up to 3.4028235e+38"
+        cat(quote(token.text, 40), stop == number ? " does not fit in f32" : " is not a number"),
+        stop == number ? cat("write ", kReals)
                        : "write decimals as 7.0, 0.1 or 1e-5, without an f");
   token.number = value->number;
   tokens_.push_back(token);
