@@ -149,7 +149,8 @@ TEST(HeaderParser, TargetsAndExchangeAreKnownWords) {
       "(`a`) and whole families (`f`) exist\n"
       "  target host, sm_90\n"
       "               ^\n"
-      "  fix: write sm_90a");
+      "  fix: write sm_90a, or sm_90+ for it and all later ones");
+  EXPECT_TRUE(error_of("target sm_75").ends_with("  fix: the first is sm_80"));
   EXPECT_EQ(
       first_line(error_of("target sm_90a+")),
       "diecast: parse_error: k.cu:2:8: `sm_90a` with + names no architecture and all later ones");

@@ -57,20 +57,28 @@ TEST(Target, ABareNameFrom90UpSaysWhichSpellingsExist) {
       "  fix: write sm_121a (this architecture alone) or sm_120f (its family)");
 }
 
-TEST(Target, IsUnderstoodAsPyTorchSpellsIt) {
-  EXPECT_EQ(*Target::parse("8.6"), *Target::parse("sm_86"));
-  EXPECT_EQ(*Target::parse("9.0a"), *Target::parse("sm_90a"));
-  EXPECT_EQ(*Target::parse("12.0f"), *Target::parse("sm_120f"));
-  EXPECT_EQ(message("9.0"), message("sm_90"));
+TEST(Target, IsUnderstoodAsPyTorchAndCMakeSpellIt) {
+  for (const char* name : {"8.6", "86", "sm86"}) EXPECT_EQ(message(name), "accepted: sm_86");
+  for (const char* name : {"9.0a", "90a", "sm90a"}) EXPECT_EQ(message(name), "accepted: sm_90a");
+  for (const char* name : {"12.0f", "120f"}) EXPECT_EQ(message(name), "accepted: sm_120f");
+  for (const char* name : {"9.0", "90", "sm90"}) EXPECT_EQ(message(name), message("sm_90"));
   EXPECT_EQ(message("7.5"), message("sm_75"));
-  for (const char* name : {"9.", ".0a", "9.0aa", "9.0+PTX", "9.-1", "+9.0a", "9.00a"})
+  for (const char* name : {"9.", ".0a", "90.a", "9.0aa", "9.-1", "+9.0a", "9.00a", "9..0", "a"})
     EXPECT_FALSE(Target::parse(name).ok()) << name;
+}
+
+TEST(Target, AnotherWordWithItsDigitsIsToldHowToWriteIt) {
+  for (const std::string name : {"compute_90a", "9.0+PTX", "SM_90", "sm_90aa", "90-real"})
+    EXPECT_EQ(message(name),
+              "diecast: unknown_target: \"" + name + "\" is not a target\n  fix: write sm_90a");
+  EXPECT_EQ(message("compute_80"),
+            "diecast: unknown_target: \"compute_80\" is not a target\n  fix: write sm_80");
 }
 
 TEST(Target, AWrongNameSaysWhatWasMeant) {
   EXPECT_EQ(
-      message("sm90a"),
-      "diecast: unknown_target: \"sm90a\" is not a target; did you mean `sm_90a`?\n"
+      message("hots"),
+      "diecast: unknown_target: \"hots\" is not a target; did you mean `host`?\n"
       "  fix: the targets are host, host_v3, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90a, sm_100a, "
       "sm_103a, sm_110a, sm_120a, sm_121a, sm_100f, sm_110f, sm_120f");
   EXPECT_EQ(message("sm_75"),

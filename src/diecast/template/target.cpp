@@ -41,14 +41,27 @@ std::string fix_of(int cc) {
   return cat("write sm_", cc, "a");
 }
 
-// "12.0f" is sm_120f: architectures as PyTorch spells them. Empty: it is no such spelling.
-std::string from_torch(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  if (dot == name.npos || dot + 1 == name.size()) return "";
-  const std::string_view minor = name.substr(dot + 1, 1), suffix = name.substr(dot + 2);
+// "12.0f" as PyTorch has it, "120f" as CMake, and "sm120f" are sm_120f; any other word is itself.
+std::string usual_name(std::string_view word) {
+  std::string text(word.substr(word.starts_with("sm_") ? 3 : word.starts_with("sm") ? 2 : 0));
+  const std::size_t dot = text.find('.');
+  if (dot != text.npos && dot + 2 == std::min(text.find_first_not_of(".0123456789"), text.size()))
+    text.erase(dot, 1);  // "9.0a": before the last digit
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view suffix = std::string_view(text).substr(digits);
   const bool known = suffix.empty() || suffix == "a" || suffix == "f";
-  if (!known || !parse_integer(name.substr(0, dot)) || !parse_integer(minor)) return "";
-  return cat("sm_", name.substr(0, dot), minor, suffix);
+  return known && digits > 0 ? cat("sm_", text) : std::string(word);
+}
+
+// What to write for a word with an architecture's digits, as "compute_90" and "9.0+PTX"; else
+// empty.
+std::string fix_by_digits(std::string_view word) {
+  std::string digits;
+  for (const char c : word)
+    if (c >= '0' && c <= '9') digits += c;
+  const std::int64_t cc = parse_integer(digits).value_or(0);
+  if (std::ranges::count(kPlain, cc) > 0) return cat("write sm_", cc);
+  return std::ranges::count(kExact, cc) > 0 ? fix_of(static_cast<int>(cc)) : "";
 }
 
 }  // namespace
@@ -61,8 +74,7 @@ std::string Target::name() const {
 }
 
 Result<Target> Target::parse(std::string_view given) {
-  const std::string torch = from_torch(given);
-  const std::string_view name = torch.empty() ? given : torch;
+  const std::string name = usual_name(given);
   if (name == "host") return Target{Kind::host, 0, 0, 1};
   if (name == "host_v3") return Target{Kind::host, 0, 0, 3};
   for (int cc : kPlain)
@@ -76,7 +88,8 @@ Result<Target> Target::parse(std::string_view given) {
                        "families (`f`) exist"),
                    fix_of(cc)};
   }
-  const auto number = name.starts_with("sm_") ? parse_integer(name.substr(3)) : std::nullopt;
+  const auto number =
+      name.starts_with("sm_") ? parse_integer(std::string_view(name).substr(3)) : std::nullopt;
   if (number && *number < kPlain[0])
     return Error{ErrorCode::unknown_target,
                  cat(quote(name, 40), " is older than diecast's first target"),
@@ -84,6 +97,9 @@ Result<Target> Target::parse(std::string_view given) {
   if (name.find(',') != name.npos)
     return Error{ErrorCode::unknown_target, cat(quote(name, 40), " is several targets, not one"),
                  "separate targets by blanks, as in `@ sm_90a sm_100a`"};
+  if (std::string fix = fix_by_digits(name); !fix.empty())
+    return Error{ErrorCode::unknown_target, cat(quote(name, 40), " is not a target"),
+                 std::move(fix)};
   return Error{ErrorCode::unknown_target,
                cat(quote(name, 40), " is not a target", did_you_mean(name, target_names())),
                cat("the targets are ", join(target_names(), ", "))};

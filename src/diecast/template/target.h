@@ -23,9 +23,9 @@ struct Target {
   std::string name() const;  // "host", "host_v3", "sm_90a", "sm_86"
   auto operator<=>(const Target&) const = default;
 
-  // Parses "host", "host_v3", "sm_80", "sm_90a", "sm_100f", ..., and architectures as PyTorch
-  // spells them: "8.6", "9.0a", "12.0f". Errors: unknown_target; for a bare sm_90 and up the fix
-  // names the spelling that exists.
+  // Parses "host", "host_v3", "sm_80", "sm_90a", "sm_100f", ..., and architectures as others spell
+  // them: "8.6" and "9.0a" (PyTorch), "90a" (CMake), "sm90a". Errors: unknown_target; for any other
+  // word with an architecture's digits, as a bare sm_90, the fix names the spelling that exists.
   static Result<Target> parse(std::string_view name);
   // Returns the targets that a device of this compute capability runs, best first: its exact `a`
   // (8.x: its number), then its family's `f`.

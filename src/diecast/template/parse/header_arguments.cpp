@@ -7,6 +7,15 @@
 #include <algorithm>
 
 namespace diecast {
+namespace {
+
+// What an author of `target sm_90` wants most often.
+std::string with_later_ones(std::string_view name) {
+  const auto cc = name.starts_with("sm_") ? parse_integer(name.substr(3)) : std::nullopt;
+  return cc && *cc >= 80 ? cat(", or ", name, "+ for it and all later ones") : "";
+}
+
+}  // namespace
 
 std::string meant_type(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
@@ -206,7 +215,9 @@ Result<void> HeaderParser::read_target(Tokens& tokens) {
       template_->minimum_cc_ = static_cast<int>(*cc);
     } else {
       auto target = Target::parse(name.text);
-      if (!target) return tokens.error(name, target.error().what, target.error().fix);
+      if (!target)
+        return tokens.error(name, target.error().what,
+                            cat(target.error().fix, with_later_ones(name.text)));
       template_->listed_targets_.push_back(*target);
     }
   } while (tokens.accept(","));
