@@ -93,6 +93,18 @@ TEST(Log, GivesTheFirstErrorsLineOfAFile) {
                              "q.cu:9:1: error: e",
                              "q.cu"),
             9);
+  EXPECT_EQ(first_error_line("block.h:4:2: error: e\nq.cu:8:1: note: in instantiation of f<int>\n"
+                             "q.cu:9:1: error: e",
+                             "q.cu"),
+            8);
+  EXPECT_EQ(first_error_line("block.h: In instantiation of f\nq.cu:8:1:   required from here\n"
+                             "block.h:4:2: error: e\nq.cu:9:1: error: e",
+                             "q.cu"),
+            8);
+  EXPECT_EQ(first_error_line("q.cu:8:1:   required from here\nblock.h:4:2: warning: w\n"
+                             "block.h:5:2: error: e",
+                             "q.cu"),
+            0);
   EXPECT_EQ(first_error_line("q.cu(99999999999): error: e", "q.cu"), 0);
   EXPECT_EQ(first_error_line("q.cu(", "q.cu"), 0);
 }

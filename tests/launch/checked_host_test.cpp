@@ -18,13 +18,20 @@
 namespace diecast {
 namespace {
 
-std::shared_ptr<Kernel> kernel_of(const std::string& body, bool bias = true) {
+Specialization checked(const std::string& body, bool bias = true) {
   const auto tmpl = Template::parse("checked", testing::checked_kernel(body)).value();
+  return Specialization::make(tmpl, Bindings{}.set("HAS_BIAS", bias), Target{}).value();
+}
+
+Result<Artifact> compile(const Specialization& one, BuildKind build = BuildKind::debug) {
+  const Source source = render(one, TemplateFiles::embedded(), build).value();
+  return open_host_cxx(HostCxxOptions::from_environment()).value()->compile(source, Target{});
+}
+
+std::shared_ptr<Kernel> kernel_of(const std::string& body, bool bias = true) {
   const auto device = open_host_device({.threads = 1}).value();
-  const auto one = Specialization::make(tmpl, Bindings{}.set("HAS_BIAS", bias), Target{}).value();
-  const Source source = render(one, TemplateFiles::embedded(), BuildKind::debug).value();
-  auto compiled =
-      open_host_cxx(HostCxxOptions::from_environment()).value()->compile(source, Target{});
+  const Specialization one = checked(body, bias);
+  auto compiled = compile(one);
   if (!compiled) return ADD_FAILURE() << compiled.error().message(), nullptr;
   auto artifact = std::make_shared<Artifact>(*std::move(compiled));
   EXPECT_EQ(artifact->log, "");
@@ -81,6 +88,9 @@ TEST(CheckedOnHost, EachWayOutOfATensorIsTheErrorOfTheLaunch) {
       {"y[0] = first_of(x + at);", 7, 9, "x[9] is outside of its 8 elements"},
       {"const Pair* p = reinterpret_cast<const Pair*>(x + at); y[0] = p == nullptr;", 8, -2,
        "x[-2] is outside of its 8 elements"},
+      {"y[0] = *(at > 0 ? x + at : nullptr);", 7, 8, "x[8] is outside of its 8 elements"},
+      {"y[0] = *(at > 0 ? x + at : nullptr);", 7, 0, "nullptr[0] is outside of its 0 elements"},
+      {"y[0] = *(at > 0 ? y + at : x);", 7, 8, "y[8] is outside of its 8 elements"},
       {"y[0] = (x + at)[-1];", 8, 0, "x[-1] is outside of its 8 elements"},
   };
   for (const Planted& planted : kPlanted) {
@@ -96,6 +106,19 @@ TEST(CheckedOnHost, EachWayOutOfATensorIsTheErrorOfTheLaunch) {
               std::string::npos)
         << wrong.error().what;
   }
+}
+
+TEST(CheckedOnHost, WhatTakesPointersAloneIsToldTheWayOut) {
+  for (const char* body : testing::kForPointers) {
+    EXPECT_TRUE(compile(checked(body), BuildKind::plain)) << body;
+    const auto refused = compile(checked(body));
+    ASSERT_FALSE(refused) << body;
+    EXPECT_EQ(refused.error().fix, testing::kForPointersFix) << refused.error().what;
+  }
+  const auto other = compile(checked("y[0] = atomicAdd(y + 1, 1.0f);"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().fix.find("debug"), std::string::npos) << other.error().message();
+  EXPECT_NE(other.error().fix.find("or leave the host out by `target sm_80+`"), std::string::npos);
 }
 
 // A debugger opens what the loader names.

@@ -45,6 +45,9 @@ inline constexpr const char* kRightBody = R"(
   const volatile f32* seen = x;
   sum += seen[0] + *(const volatile f32*)(x + 1) + *(1 + x) + __ldg(x + 1) + (f32)((u64)x % 4);
   sum += ((const Pair*)x)->a + (nullptr == x) + (p == x + n) + (x <= p) + (y > x && x >= y);
+  const f32* chosen = at < 0 ? x : nullptr;
+  chosen = chosen == nullptr ? x + 1 : at < 0 ? x : y;
+  sum += *chosen + *(at < 0 ? nullptr : x + 1);
   const Pair pair = *reinterpret_cast<const Pair*>(x + n - 2);
   sum += pair.a + pair.b + m[(rows - 1) * m_stride + 3];
   assert(n > 0 && "some");
@@ -55,5 +58,13 @@ inline constexpr const char* kRightBody = R"(
   atomicAdd(&sums[1], 1);
   atomicMax(sums, 0);
 )";
+
+// What takes pointers alone, and so no tensor argument of a debug build.
+inline constexpr const char* kForPointers[] = {"y[0] = at[x];", "const auto* p = x; y[0] = *p;",
+                                               "y[0] = second_of(x + at);"};
+inline constexpr const char* kForPointersFix =
+    "mend checked.cu at line 21: a debug build checks a tensor argument, which is no T* there; "
+    "write "
+    "`auto p = x` for `auto* p = x`, x[i] for i[x], and &x[i] where a function deduces T*";
 
 }  // namespace diecast::testing

@@ -11,9 +11,8 @@
 namespace diecast {
 namespace {
 
-Source source_for(const char* target, BuildKind build) {
-  const auto tmpl =
-      Template::parse("checked", testing::checked_kernel(testing::kRightBody)).value();
+Source source_for(const char* target, BuildKind build, const char* body = testing::kRightBody) {
+  const auto tmpl = Template::parse("checked", testing::checked_kernel(body)).value();
   const auto one = Specialization::make(tmpl, {}, Target::parse(target).value()).value();
   return render(one, TemplateFiles::embedded(), build).value();
 }
@@ -33,6 +32,16 @@ TEST_F(BuildsByNvrtc, CheckedTensorsCompileForEveryKindOfTarget) {
         compiler_->compile(source_for(target, BuildKind::debug), Target::parse(target).value());
     ASSERT_TRUE(compiled) << compiled.error().message();
     EXPECT_EQ(compiled->log, "") << target;
+  }
+}
+
+TEST_F(BuildsByNvrtc, WhatTakesPointersAloneIsToldTheWayOut) {
+  const Target target = Target::parse("sm_90a").value();
+  for (const char* body : testing::kForPointers) {
+    EXPECT_TRUE(compiler_->compile(source_for("sm_90a", BuildKind::plain, body), target)) << body;
+    const auto refused = compiler_->compile(source_for("sm_90a", BuildKind::debug, body), target);
+    ASSERT_FALSE(refused) << body;
+    EXPECT_EQ(refused.error().fix, testing::kForPointersFix) << refused.error().what;
   }
 }
 

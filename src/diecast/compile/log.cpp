@@ -34,6 +34,17 @@ bool is_ptxas_report(std::string_view line) {
   return line.substr(0, 14) == "ptxas info    " || line.substr(0, 15) == "ptxas         .";
 }
 
+// The line that "file(12): ..." or "file:12:5: ..." names; 0 if the message begins otherwise.
+int line_of(std::string_view message, std::string_view file) {
+  if (!message.starts_with(file)) return 0;
+  message.remove_prefix(file.size());
+  if (message.empty() || (message[0] != '(' && message[0] != ':')) return 0;
+  const char* const end = message.data() + message.size();
+  int number = 0;
+  const auto [stop, status] = std::from_chars(message.data() + 1, end, number);
+  return status == std::errc() && stop != end && number > 0 ? number : 0;
+}
+
 }  // namespace
 
 std::string clean_log(std::string_view text, std::size_t limit) {
@@ -101,17 +112,22 @@ int warning_count(std::string_view log) {
 
 int first_error_line(std::string_view log, std::string_view file) {
   bool in_error = false;  // the lines before are an error's, of whichever file
+  int asks = 0;           // the file's line that asks for the template that the next error is in
   for (const std::string_view line : split(log, '\n')) {
     const auto says = [&](std::string_view what) { return line.find(what) != line.npos; };
-    if (says("error") || says("warning")) in_error = says("error");
-    const bool tells = says("error") || (in_error && says("note: in expansion of macro"));
-    if (line.substr(0, file.size()) != file || !tells) continue;
-    std::string_view rest = line.substr(file.size());
-    if (rest.empty() || (rest[0] != '(' && rest[0] != ':')) continue;
-    rest.remove_prefix(1);
-    int number = 0;
-    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (status == std::errc() && end != rest.data() + rest.size() && number > 0) return number;
+    const int number = line_of(line, file);
+    if (says("error")) {
+      if (number > 0 || asks > 0) return number > 0 ? number : asks;
+      in_error = true;
+    } else if (says("warning")) {
+      in_error = false;
+      asks = 0;
+    } else if (number > 0 && says("required from")) {
+      asks = number;
+    } else if (number > 0 && in_error &&
+               (says("note: in expansion of macro") || says("note: in instantiation of"))) {
+      return number;
+    }
   }
   return 0;
 }

@@ -34,8 +34,8 @@ std::string without_drawn_names(std::string_view log, std::string_view directory
 int warning_count(std::string_view log);
 
 // The first line of `file` that an error in a compiler's message names, "file(12): error" or
-// "file:12:5: error", or "file:12:5: note: in expansion of macro" behind an error in a header; 0 if
-// there is none.
+// "file:12:5: error", or that leads to an error in a header: it expands a macro or asks for a
+// template. 0 if there is none.
 int first_error_line(std::string_view log, std::string_view file);
 
 }  // namespace diecast

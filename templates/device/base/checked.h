@@ -45,6 +45,12 @@ template <class T>
 class Checked {
  public:
   DIECAST_DEVICE Checked(T* first, i64 count, const char* name) : first_(first), count_(count), name_(name) {}
+  // The other side of ?: may be nullptr, or a tensor argument that is written where this one is const.
+  DIECAST_DEVICE Checked(decltype(nullptr), const char* at_file = __builtin_FILE(), unsigned at_line = __builtin_LINE())
+      : first_(nullptr), count_(0), name_("nullptr"), file_(at_file), line_(at_line) {}
+  template <class U, typename OnlyIf<__is_assignable(T*&, U*)>::type = 0>
+  DIECAST_DEVICE Checked(const Checked<U>& x)
+      : first_(x.first_), count_(x.count_), at_(x.at_), name_(x.name_), file_(x.file_), line_(x.line_) {}
 
   DIECAST_DEVICE T& operator[](CheckedIndex index) const { return (*this + index).element(); }
   DIECAST_DEVICE T& operator*() const { return element(); }
@@ -83,6 +89,8 @@ class Checked {
   DIECAST_DEVICE T* place() const { return first_ + at_; }  // wherever that is
 
  private:
+  template <class U>
+  friend class Checked;
   DIECAST_DEVICE Checked moved(i64 at, CheckedIndex by) const {
     Checked out = *this;
     out.at_ = at;
