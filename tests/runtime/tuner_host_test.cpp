@@ -235,7 +235,8 @@ TEST_F(TunerOnHost, LaunchesWithTheArgumentsThatItsCallerGives) {
   };
   EXPECT_EQ(error_of(),
             "diecast: not_supported: gather: the header does not tell what to give for index\n"
-            "  fix: give its bytes: --given index=FILE, or in a program TuneRequest::given");
+            "  fix: give its bytes: --given index=FILE (to `run` also as --in index=index.npy), or "
+            "in a program TuneRequest::given");
   const std::int32_t index[] = {3, 0, 0, 1, 2};
   const float x[] = {1, 2, 4, 8};
   request.given = {{"index", KernelArgument::tensor(DType::i32, index)},

@@ -22,12 +22,14 @@ bool is_index(DType type) {
 Error not_told(const Specialization& specialization, const BoundArgument& argument) {
   const bool readable =
       argument.kind == Argument::Kind::scalar && parse_scalar("1", argument.dtype).has_value();
+  const bool tensor = argument.kind == Argument::Kind::tensor;
+  const std::string_view name = argument.name;
   return {ErrorCode::not_supported,
-          cat(specialization.tmpl().name(), ": the header does not tell what to give for ",
-              argument.name),
-          readable ? cat("give a value: --scalar ", argument.name, "=1")
-                   : cat("give its bytes: --given ", argument.name,
-                         "=FILE, or in a program TuneRequest::given")};
+          cat(specialization.tmpl().name(), ": the header does not tell what to give for ", name),
+          readable ? cat("give a value: --scalar ", name, "=1")
+                   : cat("give its bytes: --given ", name, "=FILE",
+                         tensor ? cat(" (to `run` also as --in ", name, "=", name, ".npy)") : "",
+                         ", or in a program TuneRequest::given")};
 }
 
 Result<std::int64_t> size_of(const Specialization& specialization, const BoundArgument& size,
