@@ -116,6 +116,13 @@ DIECAST_C_API int32_t diecast_device_info_read(diecast_handle device, diecast_de
 DIECAST_C_API int32_t diecast_kernel_prepare(diecast_handle runtime, diecast_handle device,
                                              const char* spelling, diecast_handle* kernel);
 DIECAST_C_API int32_t diecast_kernel_spelling(diecast_handle kernel, diecast_text* spelling);
+/* The type and shape that the template gives a tensor, from the sizes of a call; `index` is the
+ * place of its `arg` line. Errors: invalid_argument (no tensor has this name), value_missing (a
+ * size that is not given), value_not_allowed (the shape has no value, as where it divides by zero).
+ */
+DIECAST_C_API int32_t diecast_kernel_output(diecast_handle kernel, const char* argument,
+                                            const diecast_argument* sizes, size_t count,
+                                            diecast_output* output);
 /* Launches with arguments by the names of the template's `arg` lines, in any order. Tensors lie on
  * the kernel's device. A size that is left out is what the tensors' shapes say. The call never
  * compiles, loads or waits for the GPU. Errors: invalid_argument (a name that is not there, twice

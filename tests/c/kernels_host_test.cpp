@@ -73,7 +73,7 @@ TEST_F(COwnKernel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(launch({x_, f}), diecast_invalid_argument);
   EXPECT_EQ(last_error(),
             "invalid_argument: scale_rows: out: it is not given\n"
-            "  fix: give each of these: x, factor, out, rows, cols");
+            "  fix: give each of these: x, factor, out");
   EXPECT_EQ(launch({x_, f, o, x_}), diecast_invalid_argument);
   EXPECT_EQ(launch({x_, f, o, size("row", 2)}), diecast_invalid_argument);
   EXPECT_EQ(launch({x_, f, size("out", 2)}), diecast_invalid_argument);

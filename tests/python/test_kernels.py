@@ -2,6 +2,7 @@
 
 import ctypes
 
+import ml_dtypes
 import numpy
 import pytest
 from conftest import SCALE_ROWS
@@ -115,9 +116,20 @@ DIECAST_KERNEL {
     assert kernel(x, 2, 2**31 - 256, 255, **HOST).shape == (5,)
     for bad, error in (((x, 2.0, 1.5, 0), TypeError), ((x, 2.0, 2**31, 0), ValueError),
                        ((x, 2.0, 0, 256), ValueError), ((x, x, 0, 0), TypeError),
-                       ((2.0, 2.0, 0, 0), ValueError)):
+                       ((2.0, 2.0, 0, 0), TypeError)):
         with pytest.raises(error):
             kernel(*bad, y=numpy.empty(5, "f4"), **HOST)
+    for two in (numpy.float32(2), ml_dtypes.bfloat16(2), numpy.int8(2), numpy.float64(2), True + 1):
+        assert kernel(x, two, numpy.int64(-1), 3, **HOST).tolist() == (2 * x + 2).tolist()
+    for none in ("2", b"2", 2j, [2], numpy.float32):
+        with pytest.raises(diecast.DtypeError, match="^affine: alpha is no number\n  fix: pass an int or a float$"):
+            kernel(x, none, 0, 0, **HOST)
+    with pytest.raises(diecast.DtypeError, match="^affine: alpha is no number\n  fix: pass its .item()"):
+        kernel(x, numpy.array(2.0, "f4"), 0, 0, **HOST)
+    for none in ("x", 2, 2.0, [2.0]):
+        for call in (kernel, lambda *given, **on: kernel.check(lambda *_: x, *given, **on)):
+            with pytest.raises(diecast.DtypeError, match="^affine: x is no tensor"):
+                call(none, 2.0, 0, 0, **HOST)
 
 
 def test_a_tensor_that_may_be_missing_fixes_the_variant():
@@ -148,8 +160,9 @@ DIECAST_KERNEL {
     assert kernel(x, bias=x, **HOST).tolist() == (2 * x).tolist()
     with pytest.raises(diecast.ArgumentError, match="bias|HAS_BIAS"):
         kernel(x, bias=x, HAS_BIAS=0, **HOST)
-    with pytest.raises(diecast.ArgumentError, match="bias: it is not given"):
+    with pytest.raises(diecast.ArgumentError, match="bias: it is not given") as caught:
         kernel(x, HAS_BIAS=1, **HOST)
+    assert caught.value.fix == "give it, or specialize with HAS_BIAS=0"
 
 
 def test_a_structure_is_its_bytes():

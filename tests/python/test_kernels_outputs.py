@@ -148,8 +148,64 @@ exchange none
 DIECAST_KERNEL { if (n > 0) y[0] = x[0]; }
 """
     x = numpy.ones(8, "f4")
-    for size, shape in (("m", 3), ("2 * n", 16), ("ceil_div(n, 3)", 3), ("n / m", 2)):
-        assert diecast.kernel(text % size)(x, m=3, **HOST).shape == (shape,), size
-    for size in ("m", "n * (n > 2)"):
-        with pytest.raises(diecast.ArgumentError, match="the shape of y.*does not follow"):
-            diecast.kernel(text % size)(x, **HOST)
+    for size, shape in (("m", 3), ("2 * n", 16), ("ceil_div(n, 3)", 3), ("n / m", 2), ("n * (n > 2)", 8),
+                        ("m == 3 ? align_up(n, 16) : n", 16), ("bits(f32) / 8 * n", 32)):
+        for m in (3, numpy.int64(3)):
+            assert diecast.kernel(text % size)(x, m=m, **HOST).shape == (shape,), size
+    with pytest.raises(diecast.ArgumentError, match=r"the shape of y, \[n \+ m\], does not follow.*nothing tells m"):
+        diecast.kernel(text % "n + m")(x, **HOST)
+    with pytest.raises(diecast.ArgumentError, match="y: n - m is -1"):
+        diecast.kernel(text % "n - m")(x, m=9, **HOST)
+    with pytest.raises(diecast.ArgumentError, match="has no value"):
+        diecast.kernel(text % "n / m")(x, m=0, **HOST)
+
+
+STRIDED = """/* diecast
+option type T {f32, i32}
+option int STRIDE {1, 2} = 2
+shape int COLS {0, 4, 8} = 0
+option bool WHOLE = 1
+let PIECE = WHOLE ? 1 : 2
+size rows
+size cols = COLS
+arg x in T [rows, cols]
+arg y out T [ceil_div(rows, STRIDE), cols / PIECE * bits(T) / 32]
+arg rows
+arg cols
+launch grid(ceil_div(rows, STRIDE)) block(1)
+exchange none
+*/
+DIECAST_KERNEL {
+  for (i64 i = 0; i < cols / PIECE; ++i) y[blockIdx.x * (cols / PIECE) + i] = x[blockIdx.x * STRIDE * cols + i * PIECE];
+}
+"""
+
+
+def strided(step, piece):
+    return lambda x: numpy.ascontiguousarray(x[::step, ::piece])
+
+
+def test_shapes_of_outputs_know_parameters_and_lets():
+    """Also those that the call leaves to their defaults, and gives as text."""
+    kernel, x = diecast.kernel(STRIDED, name="strided"), numpy.arange(40, dtype="f4").reshape(5, 8)
+    assert numpy.array_equal(kernel(x, **HOST), x[::2])
+    for step in (1, "1", 2):
+        for whole, piece in ((True, 1), (False, 2), ("0", 2)):
+            y = kernel(x, STRIDE=step, WHOLE=whole, **HOST)
+            assert numpy.array_equal(y, x[::int(step), ::piece])
+    for few in (x[0], x[0, 0]):
+        with pytest.raises(diecast.ArgumentError, match="strided: x: it is.*\n  fix: pass a tensor of 2 dimensions"):
+            kernel(few, **HOST)
+    for none in ("float32", numpy.float32, numpy.dtype("f4")):
+        with pytest.raises(diecast.ArgumentError, match='T cannot be "float32"\n  fix: give T one of f32, i32'):
+            kernel(x, T=none, **HOST)
+
+
+def test_a_check_runs_the_variants_that_are_of_the_tensors_sizes():
+    kernel = diecast.kernel(STRIDED, name="strided")
+    for cols, variants in ((8, 2), (4, 2), (6, 1)):
+        x = numpy.arange(5 * cols, dtype="i4").reshape(5, cols)
+        assert kernel.check(strided(1, 2), x, STRIDE=1, WHOLE=0, **HOST) == variants
+        assert kernel.check(strided(2, 1), x, STRIDE=2, WHOLE=1, COLS=0, **HOST) == 1
+    with pytest.raises(diecast.ArgumentError, match="strided: no variant takes these tensors"):
+        kernel.check(strided(2, 1), x, STRIDE=2, WHOLE=1, COLS=4, **HOST)

@@ -57,10 +57,20 @@ class ByName {
               std::string fix) const {
     return {code, cat(name(), ": ", argument, ": ", what), std::move(fix)};
   }
-  std::string names() const {
+  static bool may_lack(const BoundArgument& one) {
+    return one.kind == Argument::Kind::size || one.absent;
+  }
+  std::string names(bool needed) const {
     std::vector<std::string> all;
-    for (const BoundArgument& one : wanted_) all.push_back(one.name);
+    for (const BoundArgument& one : wanted_)
+      if (!needed || !may_lack(one)) all.push_back(one.name);
     return join(all, ", ");
+  }
+  Error not_given(const std::string& argument) const {
+    const std::string& has = kernel_.specialization().tmpl().argument(argument)->optional;
+    return wrong(ErrorCode::invalid_argument, argument, "it is not given",
+                 has.empty() ? cat("give each of these: ", names(true))
+                             : cat("give it, or specialize with ", has, "=0"));
   }
 
   Result<void> match() {
@@ -70,18 +80,14 @@ class ByName {
       while (at < wanted_.size() && wanted_[at].name != name) ++at;
       if (at == wanted_.size()) {
         return wrong(ErrorCode::invalid_argument, quote(name, 40), "no argument has this name",
-                     cat("its arguments are ", names()));
+                     cat("its arguments are ", names(false)));
       }
       if (given_[at] != nullptr)
         return wrong(ErrorCode::invalid_argument, name, "it is given twice", "give it once");
       given_[at] = &one;
     }
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      const bool may_lack = wanted_[i].kind == Argument::Kind::size || wanted_[i].absent;
-      if (given_[i] != nullptr || may_lack) continue;
-      return wrong(ErrorCode::invalid_argument, wanted_[i].name, "it is not given",
-                   cat("give each of these: ", names()));
-    }
+    for (std::size_t i = 0; i < wanted_.size(); ++i)
+      if (given_[i] == nullptr && !may_lack(wanted_[i])) return not_given(wanted_[i].name);
     return {};
   }
 

@@ -6,9 +6,11 @@
 #include <diecast/c/abi.h>
 #include <diecast/c/tensors.h>
 #include <diecast/launch/kernel.h>
+#include <diecast/template/specialization.h>
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace diecast::c {
@@ -18,6 +20,11 @@ namespace diecast::c {
 // that no tensor tells), shape_mismatch, dtype_mismatch, value_not_allowed (a scalar's range).
 Result<std::vector<KernelArgument>> arguments_by_name(const Kernel& kernel,
                                                       std::span<const diecast_argument> given);
+
+// What the template gives a tensor, from the sizes of a call. Errors: those of
+// diecast_kernel_output.
+Result<diecast_output> output_of(const Specialization& kernel, std::string_view argument,
+                                 std::span<const diecast_argument> sizes);
 
 // A number as a scalar of the kernel's type. Errors: dtype_mismatch, value_not_allowed (its range),
 // not_supported.

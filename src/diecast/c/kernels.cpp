@@ -39,6 +39,20 @@ std::int32_t diecast_kernel_spelling(diecast_handle kernel, diecast_text* spelli
   });
 }
 
+std::int32_t diecast_kernel_output(diecast_handle kernel, const char* argument,
+                                   const diecast_argument* sizes, std::size_t count,
+                                   diecast_output* output) {
+  return at_border([&]() -> Result<void> {
+    Used<KernelObject> used;
+    DIECAST_CHECK(used.take(kernel, "diecast_kernel_output"));
+    DIECAST_CHECK(check_given(argument, "diecast_kernel_output", "argument"));
+    if (count > 0) DIECAST_CHECK(check_given(sizes, "diecast_kernel_output", "sizes"));
+    DIECAST_CHECK(check_given(output, "diecast_kernel_output", "output"));
+    DIECAST_TRY(*output, output_of(used->kernel->specialization(), argument, {sizes, count}));
+    return {};
+  });
+}
+
 std::int32_t diecast_kernel_launch(diecast_handle kernel, const diecast_argument* arguments,
                                    std::size_t count, void* stream) {
   return at_border([&]() -> Result<void> {

@@ -1,4 +1,7 @@
 // Kernels of any template: preparing one, and calling it with whatever tensors Python has.
+#include <vector>
+
+#include "allocate.h"
 #include "handles.h"
 #include "kernel_call.h"
 #include "runtime.h"
@@ -38,6 +41,7 @@ class Arguments {
 
  private:
   bool add_structure(PyObject* value, diecast_argument& to);
+  bool add_number(PyObject* value, diecast_argument& to);
   bool add_tensor(PyObject* value, bool written, diecast_argument& to);
 
   const char* op_;
@@ -63,6 +67,24 @@ bool Arguments::add_structure(PyObject* value, diecast_argument& to) {
   return true;
 }
 
+// A number goes by its Python type, or as what converts to one. A tensor does not, even one of no
+// dimensions: it may lie on a GPU, and reading it would wait.
+bool Arguments::add_number(PyObject* value, diecast_argument& to) {
+  const bool tensor = PyObject_HasAttrString(value, "__dlpack__") != 0;
+  if (!tensor && PyIndex_Check(value) != 0) {
+    to.kind = DIECAST_INTEGER;
+    const Ref whole(PyNumber_Index(value));
+    return whole && integer_of(whole.get(), to.integer, op_, to.name);
+  }
+  to.kind = DIECAST_NUMBER;
+  to.number = tensor ? -1 : PyFloat_AsDouble(value);
+  if (!tensor && PyErr_Occurred() == nullptr) return true;
+  PyErr_Clear();
+  raise_about("dtype_mismatch", op_, to.name, "is no number",
+              tensor ? "pass its .item()" : "pass an int or a float");
+  return false;
+}
+
 bool Arguments::add_tensor(PyObject* value, bool written, diecast_argument& to) {
   TensorArgument& tensor = tensors_[count_];
   if (!tensor.read(value, op_, to.name)) return false;
@@ -76,7 +98,6 @@ bool Arguments::add_tensor(PyObject* value, bool written, diecast_argument& to) 
   return true;
 }
 
-// A number goes by its Python type.
 bool Arguments::add(PyObject* value, PyObject* argument) {
   if (count_ == kMostArguments) {
     raise("invalid_argument", "the kernel is given too many arguments", "give each once");
@@ -88,12 +109,8 @@ bool Arguments::add(PyObject* value, PyObject* argument) {
   bool read = true;
   if ((traits & kStructure) != 0) {
     read = add_structure(value, to);
-  } else if (PyLong_Check(value)) {
-    to.kind = DIECAST_INTEGER;
-    read = integer_of(value, to.integer, op_, to.name);
-  } else if (PyFloat_Check(value)) {
-    to.kind = DIECAST_NUMBER;
-    to.number = PyFloat_AsDouble(value);
+  } else if ((traits & kNumber) != 0) {
+    read = add_number(value, to);
   } else {
     read = add_tensor(value, (traits & kWritten) != 0, to);
   }
@@ -212,10 +229,13 @@ PyObject* call_kernel(PyObject* its_form, const KernelCall& call, Ref& variant) 
 
 namespace {
 
-// tensor_facts(object) -> (type code, bits, lanes, device type, device number, shape)
-PyObject* tensor_facts(PyObject*, PyObject* object) {
+// tensor_facts(object, kernel, name) -> (type code, bits, lanes, device type, device number, shape)
+PyObject* tensor_facts(PyObject*, PyObject* arguments) {
+  PyObject* object = nullptr;
+  const char *op = nullptr, *name = nullptr;
+  if (!PyArg_ParseTuple(arguments, "Oss", &object, &op, &name)) return nullptr;
   TensorArgument tensor;
-  if (!tensor.read(object, "tensor", "it")) return nullptr;
+  if (!tensor.read(object, op, name)) return nullptr;
   const diecast_tensor& of = *tensor.get();
   const Ref shape(PyTuple_New(of.ndim));
   for (int i = 0; shape && i < of.ndim; ++i)
@@ -225,9 +245,33 @@ PyObject* tensor_facts(PyObject*, PyObject* object) {
                        of.device_id, shape.get());
 }
 
+// kernel_output(kernel, name, sizes, like) -> a tensor of the type and shape that the header gives
+// this one, from sizes by name, of the framework and device of `like`
+PyObject* kernel_output(PyObject*, PyObject* arguments) {
+  PyObject *kernel = nullptr, *sizes = nullptr, *like = nullptr;
+  const char* argument = nullptr;
+  if (!PyArg_ParseTuple(arguments, "OsO!O", &kernel, &argument, &PyDict_Type, &sizes, &like))
+    return nullptr;
+  const diecast_handle handle = handle_of(kernel);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  std::vector<diecast_argument> given;
+  PyObject *name = nullptr, *value = nullptr;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(sizes, &at, &name, &value) != 0) {
+    const char* const word = PyUnicode_AsUTF8AndSize(name, nullptr);
+    given.push_back({word, DIECAST_SIZE, nullptr, 0, 0, nullptr});
+    if (word == nullptr || !integer_of(value, given.back().integer, argument, word)) return nullptr;
+  }
+  diecast_output output{};
+  if (diecast_kernel_output(handle, argument, given.data(), given.size(), &output) != diecast_ok)
+    return raise_last();
+  return allocate(like, output);
+}
+
 PyMethodDef methods[] = {{"kernel_prepare", kernel_prepare, METH_VARARGS, nullptr},
                          {"kernel_spelling", kernel_spelling, METH_O, nullptr},
-                         {"tensor_facts", tensor_facts, METH_O, nullptr},
+                         {"kernel_output", kernel_output, METH_VARARGS, nullptr},
+                         {"tensor_facts", tensor_facts, METH_VARARGS, nullptr},
                          {}};
 
 }  // namespace

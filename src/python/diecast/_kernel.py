@@ -9,7 +9,7 @@ from ._runtime import given_or_own
 _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12, 8): "e5m2",
           (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64",
           (2, 64): "f64", (0, 8): "i8", (1, 16): "u16", (1, 64): "u64"}
-_WRITTEN, _STRUCTURE, _PARAMETER = 1, 2, 4  # traits of a call's values, as the extension has them
+_WRITTEN, _STRUCTURE, _PARAMETER, _NUMBER = 1, 2, 4, 8  # traits of a call's values, as the extension has them
 
 
 def kernel(source, *, name=None, runtime=None):
@@ -49,6 +49,7 @@ class Kernel(_core.Launcher):
         self._names = [a["name"] for a in self.header["arguments"]]
         self._written = frozenset(a["name"] for a in self._arguments if a["direction"] != "in")
         self._structures = frozenset(a["name"] for a in self._arguments if a["kind"] == "struct")
+        self._numbers = frozenset(a["name"] for a in self.header["arguments"] if a["kind"] in ("scalar", "size"))
         self._parameters = {p["name"]: p for p in self.header["parameters"]}
         self._prepared, self._forms = {}, {}
 
@@ -104,7 +105,8 @@ class Kernel(_core.Launcher):
         return records
 
     def check(self, reference, *tensors, device=None, close=None, **fixed):
-        """Runs every variant of the space on these tensors against a Python function of them.
+        """Runs every variant of the space on these tensors against a Python function of them, but for
+        those of other sizes (COLS=64, and the tensors have 32 columns).
 
         reference(*tensors) gives what is written: a value for each output, which the kernel makes, and
         for each `inout` tensor, in the header's order. Each call gets copies of the latter, the
@@ -115,9 +117,13 @@ class Kernel(_core.Launcher):
         values, parameters = self._take(tensors, dict(fixed))
         self._bind_types(values, parameters)
         whole = self.runtime.specialize(self._spelling(parameters), self._where(values, device))
-        seen = self.variants(whole.rpartition("@ ")[2], **parameters)
-        for spelling in seen:
-            point = dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:])
+        points = [(spelling, dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:]))
+                  for spelling in self.variants(whole.rpartition("@ ")[2], **parameters)]
+        points = [(spelling, point) for spelling, point in points if self._takes(point, values)]
+        if not points:
+            raise ArgumentError("value_not_allowed", f"{self.name}: no variant takes these tensors",
+                                "pass tensors of a size that is among its parameters' values")
+        for spelling, point in points:
             given = self._copies(tensors)
             got = self._written_by(given, self(*given, device=device, **point))
             if not got or len(got) != len(wanted):
@@ -128,7 +134,15 @@ class Kernel(_core.Launcher):
                 if not (close or _frameworks.same)(output, expected):
                     raise ArgumentError("results_differ", f"{spelling} differs from the reference",
                                         "mend the template, or pass close= for a tolerance")
-        return len(seen)
+        return len(points)
+
+    def _takes(self, point, values):
+        """Whether no size that a parameter of this variant fixes is another one in these tensors."""
+        shapes = {name: fact[5] for name, fact in self._facts(values).items()}
+        sizes = {size: shapes[name][d]
+                 for size, (name, d) in _kernel_outputs.sizes_of(self._arguments, shapes).items()}
+        return all(point[size["fixed_by"]] in ("0", str(sizes.get(size["name"], point[size["fixed_by"]])))
+                   for size in self.header["sizes"] if size["fixed_by"])
 
     def _copies(self, tensors):
         """These tensors, and copies of those that a call reads and writes."""
@@ -163,7 +177,7 @@ class Kernel(_core.Launcher):
 
     def _traits(self, name):
         return (_WRITTEN * (name in self._written) | _STRUCTURE * (name in self._structures)
-                | _PARAMETER * (name in self._parameters))
+                | _PARAMETER * (name in self._parameters) | _NUMBER * (name in self._numbers))
 
     def _variant(self, tensors, named, device):
         """What serves calls like this one: the kernel, what makes the outputs that are left out from a
@@ -174,10 +188,10 @@ class Kernel(_core.Launcher):
                    and a["name"] not in values]
         missing = [a | {"type": self._type(a, parameters)} for a in missing]
         at = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
-        make = _kernel_outputs.maker(self.name, self._arguments, missing, self._facts(values), values,
-                                     parameters, at) if missing else None
-        return (self._kernel(values, parameters, device), make,
-                tuple((a["name"], self._traits(a["name"])) for a in missing))
+        kernel = self._kernel(values, parameters, device)
+        make = _kernel_outputs.maker(kernel, self.name, self._arguments, missing, self._facts(values),
+                                     values, at) if missing else None
+        return kernel, make, tuple((a["name"], self._traits(a["name"])) for a in missing)
 
     def _take(self, tensors, named):
         if len(tensors) > len(self._arguments):
@@ -206,8 +220,8 @@ class Kernel(_core.Launcher):
 
     def _facts(self, values):
         """Of the tensors among them."""
-        return {name: _core.tensor_facts(value) for name, value in values.items()
-                if not isinstance(value, (int, float)) and name not in self._structures}
+        return {name: _core.tensor_facts(value, self.name, name) for name, value in values.items()
+                if name not in self._numbers and name not in self._structures}
 
     def _bind_types(self, values, parameters):
         """Types that are parameters, from the tensors that have them."""
@@ -215,7 +229,7 @@ class Kernel(_core.Launcher):
             kind = argument["type"]
             if kind not in self._parameters or kind in parameters or argument["name"] not in values:
                 continue
-            code, bits, *_ = _core.tensor_facts(values[argument["name"]])
+            code, bits, *_ = _core.tensor_facts(values[argument["name"]], self.name, argument["name"])
             if (code, bits) not in _TYPES:
                 raise DtypeError("dtype_mismatch", f"{self.name}: {argument['name']} has an element "
                                  "type that diecast does not know", "pass bf16, f16, f32 or fp8")
@@ -233,7 +247,7 @@ class Kernel(_core.Launcher):
         return kind
 
     def _spelling(self, parameters):
-        words = (f"{name}={int(value) if isinstance(value, bool) else value}"
+        words = (f"{name}={int(value) if isinstance(value, bool) else getattr(value, '__name__', value)}"
                  for name, value in parameters.items())
         return " ".join([self.name, *words])
 

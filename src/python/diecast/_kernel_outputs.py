@@ -3,83 +3,53 @@
 from . import _core, _frameworks
 from ._errors import ArgumentError
 
-_SIGNS = frozenset("_ +*/(),-")
-_WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
-          "min": min, "max": max, "__builtins__": {}}
-_codes = {}  # of sizes, by their texts
-
-
-def _code(text):
-    """The code of a size, or None where it is none that Python reads as the header does."""
-    if text not in _codes:
-        code = None
-        if all(sign.isalnum() or sign in _SIGNS for sign in text):
-            try:
-                code = compile(text.replace("/", "//"), "a size", "eval")
-            except SyntaxError:
-                pass
-        _codes[text] = code
-    return _codes[text]
-
 
 def _shape(tensor):
     shape = getattr(tensor, "shape", None)
-    return _core.tensor_facts(tensor)[5] if shape is None else shape
+    return _core.tensor_facts(tensor, "tensor", "it")[5] if shape is None else shape
 
 
-def _no_shape(kernel, argument):
-    return ArgumentError("value_missing",
-                         f"{kernel}: the shape of {argument['name']}, [{', '.join(argument['shape'])}], "
-                         "does not follow from the tensors", f"pass {argument['name']}=")
+def sizes_of(arguments, shapes):
+    """Where each size is found that stands alone in the shape of a tensor: the tensor's name and the
+    dimension. shapes: of the tensors, by name."""
+    return {text: (argument["name"], d) for argument in arguments
+            if len(shapes.get(argument["name"], ())) == len(argument["shape"])
+            for d, text in enumerate(argument["shape"]) if text.isidentifier()}
 
 
-def _size(kernel, argument, text, known):
-    """One of an output's sizes. `known`: the sizes and parameters of a call."""
-    if isinstance(known.get(text), int):
-        return int(known[text])
-    try:
-        if (code := _code(text)) is not None:
-            return int(eval(code, dict(_WORDS), known))
-    except (NameError, TypeError, ArithmeticError):
-        pass
-    raise _no_shape(kernel, argument)
-
-
-def _output(kernel, argument, sizes, parameters, tensor, like):
+def _output(kernel, argument, sizes, tensor, like):
     """A function of a call's values that makes one output. sizes: where each name's is found, a
     value's place and, of a tensor, the dimension."""
-    kind = argument["type"]
-    places = [None if text in parameters else sizes.get(text) for text in argument["shape"]]
+    name = argument["name"]
     whole = [(like, d) for d in range(len(_shape(tensor)))]
-    if whole and places == whole and hasattr(tensor, "shape"):
-        twin = _frameworks.twin_allocator(tensor, kind)
+    if whole and [sizes.get(text) for text in argument["shape"]] == whole and hasattr(tensor, "shape"):
+        twin = _frameworks.twin_allocator(tensor, argument["type"])
         return lambda given: twin(given[like])
-    allocate = _frameworks.allocator(tensor, kind)
 
     def make(given):
-        known = {name: given[i] if d is None else _shape(given[i])[d]
-                 for name, (i, d) in sizes.items()}
-        known.update(parameters)
-        return allocate(given[like], tuple(_size(kernel, argument, text, known)
-                                           for text in argument["shape"]))
+        known = {size: given[i] if d is None else _shape(given[i])[d]
+                 for size, (i, d) in sizes.items()}
+        return _core.kernel_output(kernel, name, known, given[like])
     return make
 
 
-def maker(kernel, arguments, missing, facts, values, parameters, at):
+def maker(kernel, template, arguments, missing, facts, values, at):
     """A function of a call's values that makes its missing outputs, a tuple of several. facts: of the
     tensors among the values; at: the values' names."""
     like = next((at.index(name) for name in at if name in facts), None)
     if like is None:
-        raise _no_shape(kernel, missing[0])
-    sizes = {name: (at.index(name), None) for name, value in values.items()
-             if isinstance(value, int)}
+        first = missing[0]
+        raise ArgumentError("value_missing", f"{template}: the shape of {first['name']}, "
+                            f"[{', '.join(first['shape'])}], does not follow from the tensors",
+                            f"pass {first['name']}=")
+    shapes = {name: fact[5] for name, fact in facts.items()}
     for argument in arguments:
-        if argument["kind"] != "tensor" or argument["name"] not in facts:
-            continue
-        shape = facts[argument["name"]][5]
-        if len(shape) == len(argument["shape"]):
-            sizes.update((text, (at.index(argument["name"]), d))
-                         for d, text in enumerate(argument["shape"]) if text.isidentifier())
-    makers = [_output(kernel, argument, sizes, parameters, values[at[like]], like)
-              for argument in missing]
+        shape = shapes.get(argument["name"], argument["shape"])
+        if len(shape) < len(argument["shape"]):
+            raise ArgumentError("shape_mismatch", f"{template}: {argument['name']}: it is {list(shape)}",
+                                f"pass a tensor of {len(argument['shape'])} dimensions")
+    sizes = {name: (at.index(name), None) for name, value in values.items()
+             if name not in facts and hasattr(value, "__index__")}
+    sizes.update((size, (at.index(name), d)) for size, (name, d) in sizes_of(arguments, shapes).items())
+    makers = [_output(kernel, argument, sizes, values[at[like]], like) for argument in missing]
     return makers[0] if len(makers) == 1 else lambda given: tuple(make(given) for make in makers)
