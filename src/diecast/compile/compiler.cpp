@@ -1,6 +1,7 @@
 // The options that decide machine code, for all compilers; and the error all of them give.
 #include <diecast/base/text.h>
 #include <diecast/compile/compiler.h>
+#include <diecast/compile/hints.h>
 #include <diecast/compile/log.h>
 
 namespace diecast {
@@ -76,48 +77,6 @@ std::vector<std::string> code_options(const Target& target, BuildKind build) {
   return target.is_host() ? host_options(target, built_sanitizer(), build)
                           : cuda_options(target, build);
 }
-
-namespace {
-
-// Whether it is about a tensor argument of a debug build, which is no pointer (checked.h). g++ also
-// tells the types of functions that the error is in.
-bool is_about_checked(std::string_view log) {
-  for (const std::string_view line : split(log, '\n')) {
-    const auto says = [&](std::string_view what) { return line.find(what) != line.npos; };
-    if (says("Checked<") && !says("In function") && !says("required from") && !says("candidate:"))
-      return true;
-    if (says("does not provide a subscript operator") || says("cannot deduce \"auto\" type"))
-      return true;
-  }
-  return false;
-}
-
-// What to write instead of a habit that compilers have no good word for.
-std::string hint_of(BuildKind build, const Target& target, std::string_view log) {
-  const auto says = [&](std::string_view what) { return log.find(what) != log.npos; };
-  if (build == BuildKind::debug && is_about_checked(log))
-    return ": a debug build checks a tensor argument, which is no T* there; write `auto p = x` for "
-           "`auto* p = x`, x[i] for i[x], and &x[i] where a function deduces T*";
-  if (says("has \"C\" linkage"))
-    return ": CUDA has a function of the kernel's name, so give the file another";
-  if (!target.is_host()) return "";
-  if (says("conflicting specifiers in declaration") || says("conflicts with 'extern'") ||
-      says("previous 'extern' declaration"))
-    return ": dynamic shared memory is dynamic_shared<T>(), not `extern __shared__`";
-  if (says("frame-larger-than"))
-    return ": on the host a thread that may wait for others has 48 KiB for its variables; larger "
-           "arrays go into shared memory";
-  if (says("is of integers on the host")) return ": or leave the host out by `target sm_80+`";
-  if (says("poisoned"))
-    return ": the host has no asm, which could read files: put it under #if !DIECAST_HOST";
-  if (says("was not declared") ||
-      says("undeclared identifier"))  // CUDA's own functions, most often
-    return "; if the name is CUDA's: the host has the device words of templates/README.md alone, "
-           "so `target sm_80+`, or another way under #if DIECAST_HOST";
-  return "";
-}
-
-}  // namespace
 
 Result<std::string> Compiler::ptx(const Source& source, const Target& target) {
   return Error{ErrorCode::target_not_supported,
