@@ -149,13 +149,24 @@ TEST(HeaderParser, ASampleIsOnce) {
 }
 
 TEST(HeaderParser, TypesOfElsewhereAreKnownByTheirNamesThere) {
-  for (const auto& [word, ours] : {std::pair("float", "f32"), {"__half", "f16"}, {"int", "i32"}}) {
+  for (const auto& [word, ours] :
+       {std::pair("float", "f32"), {"__half", "f16"}, {"int", "i32"}, {"bool", "u8"}}) {
     const std::string wanted =
         "no element type is called `" + std::string(word) + "`; did you mean `" + ours + "`?\n";
     for (const char* before : {"option type IN {f32}\narg x in ", "arg x ", "option type IN {"})
       EXPECT_NE(error_of(std::string(before) + word).find(wanted), std::string::npos)
           << error_of(std::string(before) + word);
   }
+}
+
+TEST(HeaderParser, ATensorWithoutADirectionIsToldWhichThereAre) {
+  EXPECT_EQ(error_of("size n\narg x f32 [n]\narg n"),
+            "diecast: parse_error: k.cu:3:11: a tensor has a direction before its type\n"
+            "  arg x f32 [n]\n"
+            "            ^\n"
+            "  fix: write `arg x in f32 [...]`; out if it is written, inout if it is both");
+  EXPECT_EQ(first_line(error_of("arg x i32*")),
+            "diecast: parse_error: k.cu:2:10: a tensor has a direction before its type");
 }
 
 TEST(HeaderParser, ASetHasValues) {

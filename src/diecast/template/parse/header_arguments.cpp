@@ -19,26 +19,13 @@ std::string with_later_ones(std::string_view name) {
 
 std::string meant_type(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
-      {"float", "f32"},
-      {"float32", "f32"},
-      {"half", "f16"},
-      {"__half", "f16"},
-      {"float16", "f16"},
-      {"bfloat16", "bf16"},
-      {"__nv_bfloat16", "bf16"},
-      {"int", "i32"},
-      {"int32_t", "i32"},
-      {"unsigned", "u32"},
-      {"uint32_t", "u32"},
-      {"int64_t", "i64"},
-      {"uint8_t", "u8"},
-      {"double", "f64"},
-      {"float64", "f64"},
-      {"int8_t", "i8"},
-      {"char", "i8"},
-      {"uint16_t", "u16"},
-      {"uint64_t", "u64"},
-      {"__nv_fp8_e4m3", "e4m3"},
+      {"float", "f32"},          {"float32", "f32"},  {"half", "f16"},
+      {"__half", "f16"},         {"float16", "f16"},  {"bfloat16", "bf16"},
+      {"__nv_bfloat16", "bf16"}, {"int", "i32"},      {"int32_t", "i32"},
+      {"unsigned", "u32"},       {"uint32_t", "u32"}, {"int64_t", "i64"},
+      {"uint8_t", "u8"},         {"bool", "u8"},      {"double", "f64"},
+      {"float64", "f64"},        {"int8_t", "i8"},    {"char", "i8"},
+      {"uint16_t", "u16"},       {"uint64_t", "u64"}, {"__nv_fp8_e4m3", "e4m3"},
       {"__nv_fp8_e5m2", "e5m2"}};
   for (const auto& [name, ours] : kElsewhere)
     if (word == name) return cat("; did you mean `", ours, "`?");
@@ -94,6 +81,10 @@ Result<void> HeaderParser::read_argument(Tokens& tokens) {
   } else {
     argument.kind = Argument::Kind::scalar;
     DIECAST_CHECK(read_type_name(tokens, argument));
+    if (const Token next = tokens.peek(); next.is("[") || next.is("*"))
+      return tokens.error(next, "a tensor has a direction before its type",
+                          cat("write `arg ", name.text, " in ", argument.type,
+                              " [...]`; out if it is written, inout if it is both"));
   }
   template_->arguments_.push_back(std::move(argument));
   return {};
