@@ -181,6 +181,24 @@ TEST_F(GroupedOnHost, CountsThatTheDeviceHasWrongStayWithinTheMember) {
   expect_members(x, all, options, "clamped");
 }
 
+TEST_F(GroupedOnHost, OffsetsThatLeaveTheRowsAreRefusedBeforeTheyAreWrittenBy) {
+  const Tensor x = matrix(50, cols_, 4, kHidden);
+  QuantizeNvfp4GroupedOptions options;
+  options.device = device_;
+  const std::pair<std::vector<std::int64_t>, std::string> cases[] = {
+      {{0, 60, 91}, "the last row offset is 91, the group has 90 rows"},
+      {{0, 60, 50}, "row offset 2 is 50, below the 60 before it"},
+      {{3, 20, 50}, "row offset 0 is 3"},
+      {{0, -5, 50}, "row offset 1 is -5, below the 0 before it"}};
+  for (const auto& [offsets, what] : cases) {
+    QuantizedGroup all = group({0, 20, 50}, {}, Known::device);
+    all.device_row_offsets = memory(offsets);
+    const auto done = quantize_nvfp4_grouped(*runtime_, x, all, options);
+    ASSERT_FALSE(done) << what;
+    EXPECT_EQ(done.error().what, "quantize_nvfp4_grouped: group: " + what);
+  }
+}
+
 // Experts of four pages, a page a row; whoever touched a page of padding would not come back.
 TEST_F(GroupedOnHost, PaddingRowsAreNotTouched) {
   constexpr std::int64_t kRows = 4, kWide = 2048, kPage = kWide * 2;

@@ -4,7 +4,8 @@
 
 #define DIECAST_QUANTIZE_NVFP4_GROUPED(TENSOR, WORD, FLAG, COUNT, REAL)                        \
   TENSOR(x, INPUT, "bf16, f16, f32 or e4m3 [rows, K]: members one behind another")             \
-  TENSOR(row_offsets, INPUT, "i64 [members + 1]: member i has rows from offset i up to i + 1") \
+  TENSOR(row_offsets, INPUT,                                                                   \
+         "i64 [members + 1] from 0 to rows: member i has offset i up to i + 1")                \
   TENSOR(row_counts, OPTIONAL_INPUT, "i32 [members]: how many of a member's rows are real")    \
   TENSOR(amax, OPTIONAL_INPUT, "f32 [members], row-scaled [rows]: the amaxes to scale by")     \
   TENSOR(encode, OPTIONAL_INPUT, "f32 like amax: the encode scales instead")                   \
@@ -25,7 +26,8 @@
 
 #define DIECAST_QUANTIZE_MX_GROUPED(TENSOR, WORD, FLAG, COUNT, REAL)                           \
   TENSOR(x, INPUT, "bf16, f16 or f32 [rows, K]: members one behind another")                   \
-  TENSOR(row_offsets, INPUT, "i64 [members + 1]: member i has rows from offset i up to i + 1") \
+  TENSOR(row_offsets, INPUT,                                                                   \
+         "i64 [members + 1] from 0 to rows: member i has offset i up to i + 1")                \
   TENSOR(row_counts, OPTIONAL_INPUT, "i32 [members]: how many of a member's rows are real")    \
   TENSOR(out_data, OUTPUT, "mxfp8: [rows, K]; mxfp4: u8 [rows, align_up(K, 32) / 2]")          \
   TENSOR(out_scale, OUTPUT, "e8m0 bytes; tiled: each member's rows are padded to whole tiles") \

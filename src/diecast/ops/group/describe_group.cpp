@@ -16,6 +16,15 @@ Result<void> check_on_device(const QuantizedGroup& group, std::string_view op) {
                    ", or describe() the members, copy the descriptors, and pass described = true")};
 }
 
+// The host can read the offsets of its own device, where wrong ones would be written by.
+Result<void> check_readable(const QuantizedGroup& group, const Device& device,
+                            std::string_view op) {
+  if (device.properties().cc != 0) return {};
+  QuantizedGroup known = group;
+  known.host_row_offsets = group.device_row_offsets;
+  return known.check(op);
+}
+
 }  // namespace
 
 KernelWanted PreparedDescribeGroup::kernel(const QuantizedType& type) {
@@ -37,6 +46,7 @@ Result<void> PreparedDescribeGroup::run(const Tensor& x, const QuantizedGroup& g
                                         std::string_view op, Stream stream) const {
   DIECAST_CHECK(check_prepared(kernel_.get(), op));
   DIECAST_CHECK(check_on_device(group, op));
+  DIECAST_CHECK(check_readable(group, kernel_->device(), op));
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
   const args::DescribeGroup arguments{.offsets = group.device_row_offsets,
                                       .members = group.members,

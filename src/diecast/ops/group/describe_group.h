@@ -23,7 +23,8 @@ class PreparedDescribeGroup {
                                                const QuantizedType& type);
 
   // Fills group.members for x, both checked before. Errors, in the name of `op`: missing_buffer
-  // (offsets, or counts, that only the host has).
+  // (offsets, or counts, that only the host has); on the host device also those of
+  // QuantizedGroup::check, of the offsets' values.
   Result<void> run(const Tensor& x, const QuantizedGroup& group, std::string_view op,
                    Stream stream) const;
 
