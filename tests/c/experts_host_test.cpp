@@ -124,6 +124,7 @@ TEST_F(CExperts, ShapesAreAskedFirst) {
   diecast_output told[2];
   std::size_t count = 0;
   how_.dtype = "f16";
+  linear_.out = nullptr;
   ASSERT_EQ(diecast_op_outputs(diecast_op_linear_experts, &linear_, &how_, told, 2, &count),
             diecast_ok)
       << last_error();

@@ -79,6 +79,7 @@ TEST_F(CLinear, SizesAreAskedFirst) {
   EXPECT_EQ(bytes, 3 * 2 * 2176);
   diecast_linear_options options = diecast_linear_of(&weight_);
   options.activation = "silu_and_mul", options.dtype = "f16";
+  tensors_.out = nullptr;
   diecast_output told[4];
   std::size_t count = 0;
   ASSERT_EQ(diecast_op_outputs(diecast_op_linear, &tensors_, &options, told, 4, &count), diecast_ok)
@@ -153,6 +154,56 @@ TEST_F(CLinear, TakesFactorsOfParts) {
     factors->data = of_rows.data(), factors->shape[0] = count;
     EXPECT_EQ(refused(weight_), "shape_mismatch") << count;
   }
+}
+
+TEST_F(CLinear, ATypeThatIsNotOutsIsRefused) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  diecast_linear_options options = diecast_linear_of(&weight_);
+  const auto call = [&] { return diecast_linear(runtime_, host_, &tensors_, &options, nullptr); };
+  options.dtype = "f32";
+  ASSERT_EQ(call(), diecast_ok) << last_error();
+  options.dtype = "bf16";  // the default, when it is said
+  EXPECT_EQ(call(), diecast_dtype_mismatch);
+  EXPECT_EQ(last_error(),
+            "dtype_mismatch: linear: dtype is bf16, and out is f32\n"
+            "  fix: leave dtype out: out says its own type");
+  Handle prepared;
+  EXPECT_EQ(
+      diecast_op_prepare(runtime_, host_, diecast_op_linear, &tensors_, &options, prepared.to()),
+      diecast_dtype_mismatch);
+}
+
+TEST_F(CLinear, AResidualMayBeOut) {
+  ASSERT_EQ(pack(), diecast_ok) << last_error();
+  std::vector<float> before_(out_.size());
+  for (std::size_t i = 0; i < before_.size(); ++i) before_[i] = static_cast<float>(i % 11);
+  CTensor before{before_, {kTokens, kRows}};
+  tensors_.residual = before.get();
+  ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+  const std::vector<float> wanted = out_;
+  tensors_.residual = out.get();
+  for (int nth = 0; nth < 3; ++nth) {  // the last calls are recalled, or not
+    out_ = before_;
+    ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+    EXPECT_EQ(out_, wanted);
+  }
+  before->data = out_.data() + 1,
+  before->shape[0] = kTokens - 1;  // other rows would be written first
+  tensors_.residual = before.get();
+  EXPECT_EQ(refused(weight_), "invalid_argument");
+}
+
+TEST_F(CLinear, AnOutputThatNoMemoryHoldsIsRefused) {
+  diecast_linear_options options = diecast_linear_of(&weight_);
+  options.rows = std::int64_t{1} << 62;
+  tensors_.out = nullptr;
+  diecast_output told[4];
+  std::size_t count = 0;
+  EXPECT_EQ(diecast_op_outputs(diecast_op_linear, &tensors_, &options, told, 4, &count),
+            diecast_shape_mismatch);
+  EXPECT_EQ(last_error(),
+            "shape_mismatch: linear: out would be bf16 [3, 4611686018427387904], which no memory "
+            "holds\n  fix: pass a smaller tensor, or smaller sizes");
 }
 
 TEST_F(CLinear, UnpackingGivesTheCheckpointsBytes) {

@@ -80,6 +80,31 @@ TEST_F(COps, ComeBackAsTheyWentIn) {
             diecast_invalid_argument);
 }
 
+// As torch has tensors without elements: at no address, with strides of any kind.
+TEST_F(COps, OfNothingFindAmaxesOfZero) {
+  std::vector<float> nothing, of_columns = {7};
+  std::vector<std::uint8_t> none;
+  std::int64_t strides[] = {1, 1};
+  CTensor no_rows(nothing, {0, 64}), no_data(none, {0, 32}), no_scale(none, {0, 4});
+  CTensor no_data_t(none, {64, 0}), no_scale_t(none, {64, 0}), amax_t(of_columns, {1});
+  no_data_t->strides = no_scale_t->strides = strides;
+  tensors_.x = no_rows.get();
+  tensors_.out_data = no_data.get(), tensors_.out_scale = no_scale.get();
+  tensors_.out_data_t = no_data_t.get(), tensors_.out_scale_t = no_scale_t.get();
+  tensors_.out_amax_t = amax_t.get();
+  amax_[0] = 7;
+  ASSERT_EQ(quantize(), diecast_ok) << last_error();
+  EXPECT_EQ(amax_[0], 0);
+  EXPECT_EQ(of_columns[0], 0);
+}
+
+TEST_F(COps, TakeNoMoreGlobalScalesThanThereAre) {
+  std::vector<float> two_ = {1, 2};
+  CTensor two(two_, {2});
+  tensors_.amax = two.get(), tensors_.out_amax = nullptr;
+  EXPECT_EQ(refused(), "shape_mismatch: quantize_nvfp4: amax has 2 elements, not 1");
+}
+
 TEST_F(COps, SayWhatTheyWouldWrite) {
   diecast_output outputs[32];
   std::size_t count = 0;

@@ -211,3 +211,50 @@ def test_packing_refuses_what_does_not_fit():
         diecast.pack_linear(data, scale, out=packed[:-1], **HOST)
     with pytest.raises(diecast.ArgumentError, match="same memory"):
         diecast.pack_linear(data, scale, out_packed=packed, out_status=packed[:16].view("i4"), **HOST)
+
+
+@pytest.mark.parametrize("shape", [(), (32,), (1, 2, 32, 64)])
+def test_a_weight_has_two_dimensions_or_three(shape):
+    with pytest.raises(diecast.ArgumentError, match="the weight's shape is"):
+        diecast.PackedLinear(numpy.zeros(2304, "u1"), shape=shape)
+
+
+def test_bytes_of_another_weight_are_refused():
+    packed = diecast.PackedLinear.pack(*weight(32, 64), **HOST)
+    for change in ({"format": "mxfp4"}, {"shape": (32, 128)}, {"shape": (65, 64)}, {"shape": (2**62, 64)}):
+        other = diecast.PackedLinear(packed.data, **packed.description() | change)
+        with pytest.raises(diecast.ArgumentError, match="2304|no memory holds"):
+            other.linear(matrix(3, other.shape[1], "f2"), ONE, **HOST)
+
+
+def test_states_of_something_else_are_refused():
+    state = diecast.PackedLinear.pack(*weight(32, 64), **HOST).state_dict()
+    for name in state:
+        with pytest.raises(diecast.ArgumentError, match=f"the state has no {name}"):
+            diecast.PackedLinear.from_state_dict({key: value for key, value in state.items() if key != name})
+    with pytest.raises(diecast.ArgumentError, match="the state has bias"):
+        diecast.PackedLinear.from_state_dict(state | {"bias": 1})
+
+
+def test_a_type_that_is_not_outs_is_refused():
+    packed, x = diecast.PackedLinear.pack(*weight(32, 64), **HOST), matrix(3, 64, "f2")
+    out = numpy.zeros((3, 32), "f4")
+    assert packed.linear(x, ONE, out=out, **HOST) is out is packed.linear(x, ONE, out=out, dtype="f32", **HOST)
+    with pytest.raises(diecast.DtypeError, match="dtype is bf16, and out is f32") as caught:
+        packed.linear(x, ONE, out=out, dtype="bf16", **HOST)
+    assert "leave dtype out" in caught.value.fix
+    run = diecast.prepare("linear", x, packed.data, ONE, rows=32, cols=64, dtype="f32", **HOST)
+    with pytest.raises(diecast.DtypeError, match="dtype is f32, and out is f16"):
+        run(x, packed.data, ONE, out=out.astype("f2"), **HOST)
+
+
+def test_a_residual_may_be_out():
+    packed, x, residual = diecast.PackedLinear.pack(*weight(40, 64), **HOST), matrix(3, 64, "f2"), matrix(3, 40, "f4")
+    wanted = packed.linear(x, ONE, residual=residual, dtype="f32", **HOST)
+    for _ in range(3):
+        out = residual.copy()
+        packed.linear(x, ONE, residual=out, out=out, **HOST)
+        assert same_bytes(out, wanted)
+    both = numpy.zeros((4, 40), "f4")
+    with pytest.raises(diecast.ArgumentError, match="out is written and residual lies"):
+        packed.linear(x, ONE, residual=both[1:], out=both[:3], **HOST)

@@ -17,6 +17,10 @@ bool overlap(const Extent& a, const Extent& b) {
   return column < low.width || column + high.width > low.pitch;
 }
 
+bool same(const Extent& a, const Extent& b) {
+  return a.begin == b.begin && a.rows == b.rows && a.width == b.width && a.pitch == b.pitch;
+}
+
 }  // namespace
 
 Result<void> check_apart(std::string_view op, std::span<const PlacedTensor> tensors) {
@@ -25,6 +29,7 @@ Result<void> check_apart(std::string_view op, std::span<const PlacedTensor> tens
     for (std::size_t j = 0; j < tensors.size(); ++j) {
       if (j == i || (j < i && tensors[j].written)) continue;
       if (!overlap(tensors[i].extent, tensors[j].extent)) continue;
+      if (tensors[j].in_place && same(tensors[i].extent, tensors[j].extent)) continue;
       return Error{ErrorCode::invalid_argument,
                    cat(op, ": ", tensors[i].name, " is written and ", tensors[j].name,
                        " lies in the same memory"),

@@ -13,8 +13,10 @@ struct PlacedTensor {
   std::string_view name;
   Extent extent;  // no rows: it is not there
   bool written = false;
+  bool in_place = false;  // each element is read before the same one is written
 };
-// Errors: invalid_argument (a tensor that is written and another one share memory).
+// Errors: invalid_argument (a tensor that is written and another one share memory, unless that one
+// is `in_place` and they are the same tensor).
 Result<void> check_apart(std::string_view op, std::span<const PlacedTensor> tensors);
 
 }  // namespace diecast::c

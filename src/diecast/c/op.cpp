@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace diecast::c {
 namespace {
@@ -36,18 +37,45 @@ void Outputs::add(std::string_view field, DType type, const Shape& shape) {
   all_.push_back(out);
 }
 
-Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device) {
+Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device,
+                           std::string_view in_place) {
   const auto given = fields(info, const_cast<void*>(tensors));
   constexpr std::size_t kMost = 32;
   std::array<PlacedTensor, kMost> placed;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    placed[i] = {info.tensors[i].name, {}, is_written(info.tensors[i])};
+    const std::string_view field = info.tensors[i].name;
+    placed[i] = {field, {}, is_written(info.tensors[i]), field == in_place};
     if (given[i] == nullptr) continue;
     const TensorName name{info.name, info.tensors[i].name};
     DIECAST_TRY(placed[i].extent, check_tensor(*given[i], name));
     if (device != nullptr) DIECAST_CHECK(check_place(*given[i], *device, name));
   }
   return check_apart(info.name, std::span(placed).first(given.size()));
+}
+
+Result<void> check_dtype(const char* dtype, const diecast_tensor* out, std::string_view op) {
+  if (dtype == nullptr || out == nullptr) return {};
+  DIECAST_TRY(const FloatType type, read_word<FloatType>(dtype, op, "dtype"));
+  if (dtype_of(*out) == parse_dtype(word(type))) return {};
+  return Error{ErrorCode::dtype_mismatch,
+               cat(op, ": dtype is ", word(type), ", and out is ", type_text(*out)),
+               "leave dtype out: out says its own type"};
+}
+
+Result<void> check_sizes(const Outputs& outputs) {
+  const diecast_op_info& info = outputs.info();
+  for (const diecast_output& output : outputs.all()) {
+    const std::span shape(output.shape, static_cast<std::size_t>(output.ndim));
+    std::int64_t bytes = dtype_bits(*parse_dtype(output.dtype)) / 8;
+    for (const std::int64_t size : shape)  // as frameworks count an empty tensor's too
+      bytes = capped_product(bytes, std::max(size, std::int64_t{1}));
+    if (bytes < std::numeric_limits<std::int64_t>::max()) continue;
+    return Error{ErrorCode::shape_mismatch,
+                 cat(info.name, ": ", info.tensors[output.index].name, " would be ", output.dtype,
+                     " ", Shape(shape).text(), ", which no memory holds"),
+                 "pass a smaller tensor, or smaller sizes"};
+  }
+  return {};
 }
 
 void StandIns::fill(const diecast_op_info& info, void* tensors, const Outputs& outputs) {

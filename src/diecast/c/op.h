@@ -10,6 +10,7 @@
 //     static Result<void> call(Runtime&, const std::shared_ptr<Device>&, const Views&, Stream);
 //     static Result<void> run(const Prepared&, const Views&, Stream);
 //     static void addresses(Views&, auto&& visit);  // if its calls are recalled: see recall.h
+//     static constexpr std::string_view kInPlace;   // an input that may be `out`, if there is one
 //   };
 //   const BoundOp& bound::amax() { return bound_op<BoundAmax>(); }
 #pragma once
@@ -34,6 +35,7 @@ class Outputs {
   explicit Outputs(const diecast_op_info& info) : info_(info) {}
   void add(std::string_view field, DType type, const Shape& shape);
   std::span<const diecast_output> all() const { return all_; }
+  const diecast_op_info& info() const { return info_; }
 
  private:
   const diecast_op_info& info_;
@@ -65,8 +67,13 @@ Result<const BoundOp*> find_op(std::uint32_t number);
 std::span<const BoundOp* const> every_op();
 
 // The tensors of a structure: each one there is checked by itself, lies on the device (if one is
-// given), and is not written where another lies.
-Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device);
+// given), and is not written where another lies, other than `in_place`, which may be an output.
+Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device,
+                           std::string_view in_place);
+// That `dtype` is not given, or is the type of `out`, where that is given. Errors: dtype_mismatch.
+Result<void> check_dtype(const char* dtype, const diecast_tensor* out, std::string_view op);
+// That each output's bytes fit in 63 bits. Errors: shape_mismatch.
+Result<void> check_sizes(const Outputs& outputs);
 // For preparing: outputs that a call would have get a place in `tensors`, which is never read.
 class StandIns {
  public:
@@ -95,17 +102,25 @@ struct Binding {
                 read_structure(static_cast<const Tensors*>(tensors), Tensors{}, "tensors"));
     DIECAST_TRY(out.options,
                 read_structure(static_cast<const Options*>(options), Bound::defaults(), "options"));
+    if constexpr (requires { out.options.dtype, out.tensors.out; })
+      DIECAST_CHECK(check_dtype(out.options.dtype, out.tensors.out, Bound::kName));
     return out;
+  }
+  static Result<void> check_tensors(const Tensors& tensors, const Device* device) {
+    std::string_view in_place;
+    if constexpr (requires { Bound::kInPlace; }) in_place = Bound::kInPlace;
+    return c::check_tensors(Bound::info(), &tensors, device, in_place);
   }
   static Result<void> outputs(const void* tensors, const void* options, Outputs& out) {
     DIECAST_TRY(const Read given, read(tensors, options));
-    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, nullptr));
-    return Bound::outputs(given.tensors, given.options, out);
+    DIECAST_CHECK(check_tensors(given.tensors, nullptr));
+    DIECAST_CHECK(Bound::outputs(given.tensors, given.options, out));
+    return check_sizes(out);
   }
   // The views of a call whose tensors are checked.
   static Result<Views> views(const void* tensors, const void* options, const Device& device) {
     DIECAST_TRY(const Read given, read(tensors, options));
-    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, &device));
+    DIECAST_CHECK(check_tensors(given.tensors, &device));
     return Bound::views(given.tensors, given.options);
   }
   [[gnu::hot]] static Result<bool> call(std::uint64_t runtime_handle, Runtime& runtime,
@@ -174,7 +189,7 @@ struct Binding {
                                                        const std::shared_ptr<Device>& device,
                                                        const void* tensors, const void* options) {
     DIECAST_TRY(Read given, read(tensors, options));
-    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, device.get()));
+    DIECAST_CHECK(check_tensors(given.tensors, device.get()));
     Outputs expected(Bound::info());
     DIECAST_CHECK(Bound::outputs(given.tensors, given.options, expected));
     StandIns stand_ins;

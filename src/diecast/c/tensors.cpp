@@ -90,17 +90,19 @@ Result<void> check_shape(const diecast_tensor& tensor, const TensorName& name) {
   return {};
 }
 
+Error wrong_count(const TensorName& name, const diecast_tensor& tensor, std::int64_t count) {
+  return {ErrorCode::shape_mismatch,
+          cat(name.text(), " has ", elements_of(tensor), " elements, not ", count),
+          cat("pass ", count, " elements")};
+}
+
 // `count` elements or more, one behind another.
 Result<void*> dense_of(const diecast_tensor* tensor, DType type, std::int64_t count,
                        const TensorName& name) {
   if (tensor == nullptr) return missing(name);
   if (dtype_of(*tensor) != type) return wrong_type(name, *tensor, dtype_name(type));
   if (row_stride_of(*tensor) != 0) return apart(name, "its rows are apart");
-  if (elements_of(*tensor) < count) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(name.text(), " has ", elements_of(*tensor), " elements, not ", count),
-                 cat("pass ", count, " elements")};
-  }
+  if (elements_of(*tensor) < count) return wrong_count(name, *tensor, count);
   return data_of(tensor);
 }
 
@@ -197,6 +199,7 @@ std::int64_t elements_of(const diecast_tensor& tensor) {
 }
 
 std::int64_t row_stride_of(const diecast_tensor& tensor) {
+  if (elements_of(tensor) == 0) return 0;  // whatever its strides say
   const std::int64_t cols = tensor.ndim == 0 ? 1 : tensor.shape[tensor.ndim - 1];
   for (int i = tensor.ndim - 2; i >= 0; --i) {
     if (tensor.shape[i] == 1) continue;
@@ -254,6 +257,7 @@ Result<ScaleBytes> scales_of(const diecast_tensor* tensor, ScaleLayout layout,
 
 Result<float*> floats_of(const diecast_tensor* tensor, std::int64_t count, const TensorName& name) {
   DIECAST_TRY(void* const data, dense_of(tensor, DType::f32, count, name));
+  if (elements_of(*tensor) != count) return wrong_count(name, *tensor, count);
   return static_cast<float*>(data);
 }
 

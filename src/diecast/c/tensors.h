@@ -67,7 +67,7 @@ struct ScaleBytes {
 };
 Result<ScaleBytes> scales_of(const diecast_tensor* tensor, ScaleLayout layout,
                              const TensorName& name);
-// Dense f32, `count` of them or more. Errors: as above, shape_mismatch.
+// Dense f32, `count` of them. Errors: as above, shape_mismatch.
 Result<float*> floats_of(const diecast_tensor* tensor, std::int64_t count, const TensorName& name);
 // The same of what may be left out: null then.
 Result<float*> floats_if_given(const diecast_tensor* tensor, std::int64_t count,

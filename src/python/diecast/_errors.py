@@ -48,3 +48,12 @@ CLASSES = {
     "frozen": WouldCompile,
     "not_cached": WouldCompile,
 }
+
+
+def check_state(kind, state, fields, optional=()):
+    """Raises ArgumentError for a state_dict() of something else."""
+    fix = "pass what state_dict() gave"
+    if missing := [field for field in fields if field not in state]:
+        raise ArgumentError("value_missing", f"{kind}: the state has no {missing[0]}", fix)
+    if unknown := sorted(state.keys() - {*fields, *optional}):
+        raise ArgumentError("unknown_parameter", f"{kind}: the state has {unknown[0]}", fix)

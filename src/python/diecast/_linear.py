@@ -1,6 +1,7 @@
 """A packed weight of a linear layer, with what says how its bytes lie."""
 
 from . import _core
+from ._errors import ArgumentError, check_state
 
 
 class PackedLinear:
@@ -15,6 +16,9 @@ class PackedLinear:
     def __init__(self, data, *, shape, format="nvfp4", gated="none",
                  version=_core.packed_linear_version):
         self.data, self.shape = data, tuple(shape)
+        if len(self.shape) not in (2, 3):
+            raise ArgumentError("shape_mismatch", f"PackedLinear: the weight's shape is {self.shape}",
+                                "pass (N, K), or (weights, N, K)")
         self.format, self.gated, self.version = format, gated, version
 
     @classmethod
@@ -67,7 +71,8 @@ class PackedLinear:
 
     @classmethod
     def from_state_dict(cls, state):
-        """Makes a PackedLinear of what state_dict() gave."""
+        """Makes a PackedLinear of what state_dict() gave. Raises ArgumentError for another."""
+        check_state("PackedLinear", state, ("data", "shape", "format", "gated", "version"))
         return cls(**state)
 
     def __repr__(self):

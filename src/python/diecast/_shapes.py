@@ -2,6 +2,8 @@
 program. Sizes may be symbols, so that there is arithmetic here and little else. The library has its
 own formulas (diecast_op_outputs), for numbers; tests/python/test_shapes.py holds these to them."""
 
+from ._errors import ArgumentError
+
 _TILE_ROWS = {"linear": 1, "s128x4": 128, "s8x4": 8}
 _CODES = {"nvfp4": "u8", "mxfp4": "u8", "mxfp8_e4m3": "e4m3", "mxfp8_e5m2": "e5m2"}
 _BLOCK = {"nvfp4": 16, "mxfp4": 32, "mxfp8_e4m3": 32, "mxfp8_e5m2": 32}
@@ -85,7 +87,8 @@ def _sides(shape, format, options, present):
 
 def _group(tensors, format, options, present):
     shape = tuple(tensors["x"].shape)
-    rows, members = _rows(shape), tensors["row_offsets"].shape[0] - 1
+    offsets = tuple(tensors["row_offsets"].shape)
+    rows, members = _rows(shape), _rows(offsets) * _cols(offsets) - 1
     tile, blocks = _TILE_ROWS[options["layout"]], _blocks(_cols(shape), _BLOCK[format])
     cols = blocks if options["layout"] == "linear" else _up(blocks, 4)
     # Every member that has rows may end in a padded tile; rows of no scales count as none.
@@ -119,6 +122,9 @@ _GLOBAL_T = {"amax_t", "encode_t", "decode_t"}
 
 def _packed(data, format):
     """Bytes of packed weights: tiles of 64x64 codes and their scales."""
+    if len(data) not in (2, 3):
+        raise ArgumentError("shape_mismatch", f"pack_linear: data has {len(data)} dimensions",
+                            "pass [N, K/2], or [weights, N, K/2]")
     *weights, rows, cols = data
     count = weights[0] if weights else 1
     return count * _blocks(rows, 64) * _blocks(2 * cols, 64) * (2048 + 4096 // _BLOCK[format])
@@ -157,7 +163,8 @@ def present(op, given, options):
 def outputs(op, tensors, options):
     """The outputs of a call by name: a type and a shape each. tensors: inputs by name, with .shape and
     .dtype. A type is a word of diecast's ("u8"), or the dtype of the input that it is of. Raises
-    ArgumentError for an option that is none of its words; other faults are found by the call itself.
+    ArgumentError for an option that is none of its words, and where no shape follows; other faults are
+    found by the call itself.
     """
     op.check_words(options)
     there = present(op, tensors.keys(), options)

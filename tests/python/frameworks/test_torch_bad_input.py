@@ -33,6 +33,29 @@ def test_bad_calls_are_errors_with_a_type(call, error, text):
         call(matrix(4, 32))
 
 
+@pytest.mark.parametrize("shape", [(0, 64), (4, 0)])
+def test_21_22_23_nothing_has_amaxes_of_zero(shape):
+    """torch's tensors without elements lie at no address, and have strides of their own."""
+    x = torch.empty(shape, dtype=torch.bfloat16)
+    for options, count in (({}, 1), ({"row_scaled": True}, shape[0]), ({"direction": "columnwise"}, 1)):
+        data, scale, _ = diecast.torch.quantize_nvfp4(x, **options)
+        amax = torch.full((count,), 7.0)
+        diecast.torch.quantize_nvfp4(x, out=(data, scale, amax), **options)
+        assert amax.tolist() == [0] * count
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4])
+def test_a_packed_weight_has_rows(rank):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    data = torch.zeros([1] * (rank - 1) + [32] * min(rank, 1), dtype=torch.uint8)
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(data)
+        with pytest.raises(diecast.ArgumentError, match="pack_linear: data has"):
+            diecast.torch.pack_linear(fake, fake)
+    with pytest.raises(diecast.ArgumentError, match="pack_linear: the weight's shape is"):
+        diecast.torch.pack_linear(data, data)
+
+
 class Wrapped(torch.Tensor):
     """A type that answers torch's calls itself, as DTensor does."""
 

@@ -64,3 +64,38 @@ def test_unexpected_ids_are_counted_in_a_compiled_function():
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(x, word), layer(x, word))
     assert word.item() == 4
+
+
+def test_a_residual_that_is_out_in_a_compiled_function():
+    packed = PackedLinear.pack(*weight(32, 64)[:2])
+    x = torch.randn((5, 64), generator=torch.Generator().manual_seed(3)).to(torch.bfloat16)
+    residual = torch.arange(160.0).reshape(5, 32)
+
+    def step(x, residual):
+        packed.linear(x, ONE, residual=residual, out=residual)
+        return residual + 1
+
+    wanted = packed.linear(x, ONE, residual=residual, dtype="f32")
+    for run in (step, torch.compile(step, fullgraph=True, backend="aot_eager")):
+        given = residual.clone()
+        assert torch.equal(run(x, given), wanted + 1) and torch.equal(given, wanted)
+
+
+def test_a_type_that_is_not_outs_is_refused():
+    packed = PackedLinear.pack(*weight(32, 64)[:2])
+    x, out = torch.zeros(3, 64, dtype=torch.bfloat16), torch.zeros(3, 32)
+    for call in (packed.linear, lambda x, factor, **options: torch.ops.diecast.linear.out(
+            x, packed.data, factor, rows=32, cols=64, **options)):
+        call(x, ONE, out=out), call(x, ONE, out=out, dtype="f32")
+        for dtype in ("bf16", "f16"):
+            with pytest.raises(diecast.DtypeError, match=f"dtype is {dtype}, and out is f32"):
+                call(x, ONE, out=out, dtype=dtype)
+
+
+def test_tensors_of_several_devices_are_refused():
+    """torch traces a call with a meta tensor, and would return what nobody wrote."""
+    packed = PackedLinear.pack(*weight(32, 64)[:2]).to("meta")
+    x = torch.zeros(3, 64, dtype=torch.bfloat16)
+    for options in ({}, {"out": torch.zeros(3, 32)}):
+        with pytest.raises(diecast.ArgumentError, match="tensors are on cpu and meta"):
+            packed.linear(x, ONE, **options)

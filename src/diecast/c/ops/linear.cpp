@@ -45,6 +45,7 @@ struct BoundPackLinear : line::pack_linear {
     weight.format = *parse_word<Format>(word(format));
     DIECAST_CHECK(bytes_of(t.data, {kName, "data"}));
     weight.shape = with_last(shape_of(*t.data), packed_codes(*t.data));
+    if (weight.shape.rank < 2 || weight.shape.rank > 3) return weight.check(kName).error();
     DIECAST_CHECK(read_weight(weight, t.data, t.scale, {kName, "data"}, {kName, "scale"}));
     if (t.up_data != nullptr || t.up_scale != nullptr) DIECAST_CHECK(add_up(weight, t));
     DIECAST_CHECK(weight.check(kName));
@@ -55,7 +56,6 @@ struct BoundPackLinear : line::pack_linear {
     LinearWeight up = weight;
     DIECAST_CHECK(read_weight(up, t.up_data, t.up_scale, {kName, "up_data"}, {kName, "up_scale"}));
     weight.up_codes = up.codes, weight.up_scales = up.scales;
-    if (weight.shape.rank < 2) return {};  // which check() refuses
     std::int64_t& rows = weight.shape.dims[static_cast<std::size_t>(weight.shape.rank - 2)];
     rows = capped_product(rows, 2);
     return {};
@@ -137,6 +137,7 @@ struct BoundUnpackLinear : line::unpack_linear {
 
 struct BoundLinear : line::linear {
   using Prepared = PreparedLinear;
+  static constexpr std::string_view kInPlace = "residual";
   struct Views {
     Tensor x, out;
     PackedLinear weight;

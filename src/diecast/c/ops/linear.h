@@ -36,7 +36,7 @@
   TENSOR(packed, INPUT, "u8 [bytes], as pack_linear writes it: one weight")                        \
   TENSOR(factor, INPUT, "f32 [1]: the global scale; of parts of a weight [N], of gate and up [2]") \
   TENSOR(bias, OPTIONAL_INPUT, "[N] of x's type: all of gate before all of up")                    \
-  TENSOR(residual, OPTIONAL_INPUT, "of out's type and shape, dense: added last")                   \
+  TENSOR(residual, OPTIONAL_INPUT, "of out's type and shape, dense: added last. It may be out")    \
   TENSOR(device_rows, OPTIONAL_INPUT, "i64 [1]: how many rows are real, read at each launch")      \
   TENSOR(out, OUTPUT, "bf16, f16 or f32 [.., N], of gate and up [.., N/2]; dense")                 \
   DIECAST_PACKED_LINEAR_OPTIONS(WORD, COUNT)                                                       \

@@ -31,13 +31,19 @@ Result<PackedLinear> described(const Described& of, std::string_view op) {
   return out;
 }
 
-// Its bytes. Errors: those of bytes_of().
+// Its bytes. Errors: those of bytes_of(); shape_mismatch: more than it has, which are of another
+// weight. That there are fewer, PackedLinear::check tells.
 inline Result<void> place(PackedLinear& weight, const diecast_tensor* tensor,
                           const TensorName& name) {
   DIECAST_TRY(const DenseBytes bytes, bytes_of(tensor, name));
   weight.data = bytes.data;
   weight.bytes = bytes.count;
-  return {};
+  const auto need = PackedLinear::bytes_for(weight.format, weight.shape);
+  if (!need || bytes.count <= *need) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(name.text(), " has ", bytes.count, " bytes, weights of ", weight.shape.text(),
+                   " in ", word(weight.format), " have ", *need),
+               "pass the bytes of this weight alone, and its shape and format"};
 }
 
 // That a tensor has so many elements: more are of another weight, or of other experts. Errors:

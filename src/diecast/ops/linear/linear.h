@@ -44,7 +44,7 @@ constexpr auto words_of(Factors) { return std::to_array<std::string_view>({"one"
 struct LinearOptions {
   Activation activation = Activation::none;
   std::optional<Tensor> bias{};      // [N], one a row of the weight, of x's type: all of gate first
-  std::optional<Tensor> residual{};  // [M, N] of out's type, dense: added last
+  std::optional<Tensor> residual{};  // [M, N] of out's type, dense: added last. It may be out
   // Parts of the sum: 1, 2, 4 or 8, of one weight always the same; 0: linear_split(). One part is
   // best for many rows, several for few rows of a small weight.
   int split = 0;

@@ -36,13 +36,10 @@ def _tags():
 
 def _schema(op, overload):
     """Not tagged as torch's own `out` operators are: outputs are optional and may be read, where a
-    result is accumulated."""
+    result is accumulated. There dtype is None where it is not given: the output says its own."""
     inputs = [f"Tensor {name}" for name in op.inputs]
     inputs += [f"Tensor? {name}=None" for name in op.optional_inputs]
-    kinds = {str: "str", bool: "bool", int: "SymInt", float: "float"}
-    keywords = [f"{kinds[option.kind]} {RENAMED.get(option.name, option.name)}="
-                f"{_literal(option.default)}"
-                for option in op.options]
+    keywords = [_keyword(option, overload == "out" and option.name == "dtype") for option in op.options]
     results = ", ".join("Tensor" for _ in op.outputs)
     if overload == "out":
         keywords += [f"Tensor({chr(ord('a') + i)}!)? {name}=None"
@@ -50,6 +47,12 @@ def _schema(op, overload):
         results = ""
     name = op.name if overload == "default" else f"{op.name}.{overload}"
     return f"{name}({', '.join(inputs)}, *, {', '.join(keywords)}) -> ({results})"
+
+
+def _keyword(option, may_be_none):
+    kind = {str: "str", bool: "bool", int: "SymInt", float: "float"}[option.kind]
+    name = RENAMED.get(option.name, option.name)
+    return f"{kind}? {name}=None" if may_be_none else f"{kind} {name}={_literal(option.default)}"
 
 
 def _literal(value):
@@ -87,7 +90,19 @@ def _define(op):
     def given(inputs):
         return {name: tensor for name, tensor in zip(names, inputs) if tensor is not None}
 
+    def check_devices(inputs, outputs):
+        """torch traces a call with tensors of several devices, of which one may be meta."""
+        devices = {str(tensor.device) for tensor in (*inputs, *outputs) if tensor is not None}
+        if len(devices) > 1:
+            where = " and ".join(sorted(devices))
+            raise ArgumentError("invalid_argument", f"{op.name}: tensors are on {where}",
+                                "pass tensors of one device")
+
+    def fake_out(*inputs, **options):
+        check_devices(inputs, (options.get(name) for name in op.outputs))
+
     def fake(*inputs, **options):
+        check_devices(inputs, ())
         if options.get("accumulate"):
             raise ArgumentError("missing_buffer", f"{op.name}: there is no out to accumulate in",
                                 "pass out=, or leave accumulate off")
@@ -133,7 +148,7 @@ def _define(op):
 
     for overload, on_cuda, on_cpu, traced in (
             ("default", call, call_on_cpu, fake),
-            ("out", call_out, call_out_on_cpu, lambda *_, **__: None)):
+            ("out", call_out, call_out_on_cpu, fake_out)):
         name = op.name if overload == "default" else f"{op.name}.{overload}"
         _library.define(_schema(op, overload), tags=_tags())
         _library.impl(name, on_cpu, "CPU")
