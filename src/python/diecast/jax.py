@@ -5,8 +5,11 @@ on NVIDIA's GPUs.
     data, scale, amax = jax.jit(diecast.jax.quantize_nvfp4)(x)
 
 Each function takes what the function of diecast of its name takes, without out, device, stream and
-runtime. Kernels are compiled when a call is traced, for JAX's default backend, and faults of types,
-shapes and options are raised there as diecast's errors. On a GPU XLA may put calls into CUDA graphs. Inputs of i64 need jax_enable_x64. There are no gradients.
+runtime. Kernels are compiled when a call is traced, for JAX's default backend. What is wrong with its
+options and with the types that kernels depend on is raised there as diecast's errors; what a call
+finds as it runs, such as a scale of another size, is JAX's runtime error with the same text and fix.
+On a GPU XLA may put calls into CUDA graphs. Inputs of i64 need jax_enable_x64. There are no gradients.
+jax.export takes sizes that are numbers, with disabled_checks=[DisabledSafetyCheck.custom_call("diecast")].
 """
 
 import inspect as _inspect
@@ -17,6 +20,7 @@ import numpy as _numpy
 
 from . import _core, _shapes
 from ._errors import ArgumentError as _ArgumentError
+from ._errors import DtypeError as _DtypeError
 from ._table import OPS as _OPS
 
 _TARGET = "diecast"
@@ -29,7 +33,7 @@ class _StandIn:
     """An array of a shape and type without memory, at an address that nothing reads."""
 
     def __init__(self, like, place, gpu):
-        self.dtype = _numpy.dtype(like.dtype)
+        self.dtype = _jax.dtypes.canonicalize_dtype(like.dtype)
         interface = {"shape": tuple(like.shape), "typestr": self.dtype.str,
                      "data": ((place + 1) << 44, False), "version": 3}
         if gpu is None:
@@ -37,6 +41,19 @@ class _StandIn:
         else:
             self.__cuda_array_interface__ = interface
             self.device = _types.SimpleNamespace(id=gpu)
+
+
+def _check_array(op, name, array):
+    try:
+        _numpy.dtype(array.dtype)
+        sizes = tuple(array.shape)
+    except (AttributeError, TypeError):
+        raise _DtypeError("dtype_mismatch", f"{op.name}: {name} is {type(array).__name__}, no array that JAX "
+                          "takes", "pass an array of JAX or numpy") from None
+    if not all(isinstance(size, int) for size in sizes):
+        words = ", ".join(map(str, sizes))
+        raise _ArgumentError("not_supported", f"{op.name}: a size of {name} is a symbol, [{words}]",
+                             "trace and export with numbers for sizes")
 
 
 def _prepare(op, arrays, options):
@@ -64,6 +81,8 @@ def _function(op):
 
     def function(*tensors, **keywords):
         arrays = dict(zip(names, tensors))
+        if twice := arrays.keys() & keywords.keys():
+            raise TypeError(f"{op.name}() got several values for {min(twice)!r}")
         arrays |= {name: keywords.pop(name) for name in names if name in keywords}
         arrays = {name: array for name, array in arrays.items() if array is not None}
         if len(tensors) > len(names) or not arrays.keys() >= set(op.inputs):
@@ -73,6 +92,8 @@ def _function(op):
         if keywords.get("accumulate"):
             raise _ArgumentError("not_supported", f"{op.name}: JAX arrays cannot be accumulated in",
                                  "leave accumulate off")
+        for name, array in arrays.items():
+            _check_array(op, name, array)
         scratch = _prepare(op, arrays, keywords)
         outputs = _shapes.outputs(op, arrays, keywords)
         results = {**outputs, **scratch}

@@ -121,6 +121,12 @@ def test_threads():
     (lambda x: diecast.jax.amax(x, out=x), TypeError, "'out'"),
     (lambda x: diecast.jax.amax(), TypeError, "takes x"),
     (lambda x: diecast.jax.amax(x, x, x), TypeError, "takes x"),
+    (lambda x: diecast.jax.amax(x, x=x), TypeError, "several values for 'x'"),
+    (lambda x: diecast.jax.quantize_nvfp4(x, 2.5), diecast.DtypeError, "amax is float, no array"),
+    (lambda x: diecast.jax.quantize_nvfp4([1.0]), diecast.DtypeError, "x is list, no array"),
+    (lambda x: diecast.jax.amax(jax.random.key(0)), diecast.DtypeError, "no array"),
+    (lambda x: diecast.jax.unpack_linear(x, rows=2**61, cols=64), diecast.Error, "63 bits"),
+    (lambda x: diecast.jax.linear(x, x, x, rows=2**62, cols=32), diecast.ArgumentError, "no memory holds"),
 ])
 def test_faults_are_raised_where_a_call_is_traced(call, error, text):
     for program in (call, jax.jit(call)):
@@ -138,6 +144,13 @@ def test_a_call_that_is_not_ours_is_an_error(attributes):
     call = jax.ffi.ffi_call("diecast", jax.ShapeDtypeStruct((2, 16), x.dtype))
     with pytest.raises(Exception, match="diecast|amax"):
         jax.block_until_ready(call(x, **attributes))
+
+
+def test_sizes_that_are_symbols_are_refused():
+    (rows,) = jax.export.symbolic_shape("rows")
+    with pytest.raises(diecast.ArgumentError, match="a size of x is a symbol, .rows, 64.") as caught:
+        jax.export.export(jax.jit(diecast.jax.amax))(jax.ShapeDtypeStruct((rows, 64), "float32"))
+    assert "numbers" in caught.value.fix
 
 
 def test_there_are_no_gradients():
