@@ -177,6 +177,33 @@ def test_an_argument_that_diecast_lacks_is_refused_by_name(call, name):
     assert caught.value.code == "not_supported" and name in caught.value.fix
 
 
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x, s: flashinfer.nvfp4_quantize(x, None), diecast.DtypeError, "a_global_sf is NoneType"),
+    (lambda x, s: flashinfer.nvfp4_quantize(x, s, "linear"), diecast.ArgumentError, "sfLayout = 'linear'"),
+    (lambda x, s: flashinfer.mxfp8_quantize(x[0, 0]), diecast.ArgumentError, "input has no dimensions"),
+    (lambda x, s: flashinfer.mxfp8_quantize(x, alignment=0), diecast.ArgumentError, "alignment = 0"),
+    (lambda x, s: flashinfer.block_scale_interleave([1]), diecast.DtypeError, "unswizzled_sf is list"),
+    (lambda x, s: vllm.scaled_fp4_quant(x, None), diecast.DtypeError, "input_global_scale is NoneType"),
+    (lambda x, s: vllm.scaled_fp4_quant(x[0, 0], s), diecast.ArgumentError, "input has no dimensions"),
+    (lambda x, s: modelopt.fp4_dequantize(x, x, 2.0), diecast.DtypeError, "global_scale is float"),
+    (lambda x, s: modelopt.fp4_fake_quant_block(x, x), diecast.ArgumentError, "global_amax has 128"),
+    (lambda x, s: modelopt.compute_fp4_scales(2.0), diecast.DtypeError, "amax is float"),
+    (lambda x, s: modelopt.static_blockwise_fp4_fake_quant(None, x), diecast.DtypeError, "x is NoneType"),
+    (lambda x, s: megatron.modify_nvfp4_rowwise_storage(NVFP4Tensor(x), None), diecast.DtypeError,
+     "new_rowwise_data is NoneType"),
+])
+def test_what_is_no_such_tensor_is_refused_by_name(call, error, text):
+    x = matrix(4, 32)
+    with pytest.raises(error, match=text):
+        call(x, encode_scale(x))
+
+
+def test_scales_of_nothing_are_nothing():
+    none = torch.empty(0, 4)
+    assert modelopt.compute_fp4_scales(none, None, True, 256.0).shape == (0, 4)
+    assert vllm.scaled_fp4_quant(none.bfloat16().to("meta"), none[:1].to("meta"), False)[0].shape == (0, 8)
+
+
 def test_compiled_in_one_graph():
     x = matrix(16, 64)
     compiled = torch.compile(lambda x, scale: flashinfer.nvfp4_quantize(x, scale)[0] + 1,

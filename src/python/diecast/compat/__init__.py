@@ -11,6 +11,9 @@ does.
 | vllm | vLLM's Python functions | profile flashinfer_dsl_fast, whose formula vLLM has |
 | megatron | Megatron core's fp4_utils | profile te |
 
+The fast profiles have the bits of a GPU's approximate reciprocal, so that they need a GPU. With
+FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH=1 FlashInfer's functions divide exactly, on the CPU too.
+
 An argument that only tunes their kernels is taken and does nothing. One that asks for what diecast has
 not is refused by its name.
 """

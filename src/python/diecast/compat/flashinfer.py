@@ -7,6 +7,8 @@ import torch
 
 import diecast.torch as ops
 
+from .._errors import ArgumentError
+from ..torch._arguments import sizes, tensors
 from ._refuse import only
 
 
@@ -18,6 +20,13 @@ class SfLayout(enum.Enum):
 
 
 _LAYOUTS = {"layout_128x4": "s128x4", "layout_8x4": "s8x4", "layout_linear": "linear"}
+
+
+def _layout(function, **argument):
+    ((name, value),) = argument.items()
+    word = getattr(value, "name", value)
+    only(function, **{name: (word, tuple(_LAYOUTS))})
+    return _LAYOUTS[word]
 
 
 def _profile(backend):
@@ -36,8 +45,9 @@ def nvfp4_quantize(a, a_global_sf, sfLayout=SfLayout.layout_128x4, do_shuffle=Fa
          per_token_activation=(per_token_activation, (False,)))
     if expanded_idx_to_permuted_idx is not None:
         only("nvfp4_quantize", expanded_idx_to_permuted_idx=("a tensor", (None,)))
-    data, scale = ops.quantize_nvfp4(a, encode=a_global_sf, layout=_LAYOUTS[sfLayout.name],
-                                     profile=_profile(backend))
+    tensors("nvfp4_quantize", a=a, a_global_sf=a_global_sf)
+    data, scale = ops.quantize_nvfp4(a, encode=a_global_sf, profile=_profile(backend),
+                                     layout=_layout("nvfp4_quantize", sfLayout=sfLayout))
     return data, scale.view(torch.uint8)
 
 
@@ -45,10 +55,13 @@ def mxfp8_quantize(input, is_sf_swizzled_layout=True, alignment=32, enable_pdl=N
                    sf_swizzle_layout=None):
     """bf16 or f16 [.., K]: E4M3 [.., K padded to `alignment`], the padding 0, and one line of scales."""
     if sf_swizzle_layout is not None:
-        layout = _LAYOUTS[sf_swizzle_layout.name]
+        layout = _layout("mxfp8_quantize", sf_swizzle_layout=sf_swizzle_layout)
     else:
         layout = "s128x4" if is_sf_swizzled_layout else "linear"
-    padding = -input.shape[-1] % alignment
+    if alignment <= 0:
+        raise ArgumentError("invalid_argument", f"mxfp8_quantize: alignment = {alignment}",
+                            "pass a multiple of 32")
+    padding = -sizes("mxfp8_quantize", input=input)[1] % alignment
     padded = torch.nn.functional.pad(input, (0, padding)) if padding else input
     data, scale = ops.quantize_mx(padded, layout=layout)
     return data, scale.view(torch.uint8).reshape(-1)
@@ -56,6 +69,7 @@ def mxfp8_quantize(input, is_sf_swizzled_layout=True, alignment=32, enable_pdl=N
 
 def block_scale_interleave(unswizzled_sf):
     """Linear scales u8 [M, K] or [E, M, K] in tiles of 128x4, each matrix padded, one line."""
+    tensors("block_scale_interleave", unswizzled_sf=unswizzled_sf)
     batch = unswizzled_sf.shape[0] if unswizzled_sf.ndim == 3 else 1
     return ops.arrange_scales(unswizzled_sf.contiguous(), batch=batch).reshape(-1)
 
@@ -69,6 +83,7 @@ def e2m1_and_ufp8sf_scale_to_float(e2m1_tensor, ufp8_scale_tensor, global_scale_
     """f32 [M, K] on the CPU: codes [M, K/2] times E4M3 scales times the decode scale."""
     only("e2m1_and_ufp8sf_scale_to_float", sf_vec_size=(sf_vec_size, (16,)),
          ufp8_type=(ufp8_type, (1,)))
+    tensors("e2m1_and_ufp8sf_scale_to_float", e2m1_tensor=e2m1_tensor, ufp8_scale_tensor=ufp8_scale_tensor)
     layout = "linear" if not is_sf_swizzled_layout else "s8x4" if is_sf_8x4_layout else "s128x4"
     decode = global_scale_tensor
     if decode is None:

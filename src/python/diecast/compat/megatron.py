@@ -6,6 +6,7 @@ import torch
 import diecast.torch as ops
 
 from .._errors import ArgumentError
+from ..torch._arguments import tensors
 from ._refuse import only
 
 
@@ -36,6 +37,7 @@ def _rowwise_data(tensor, function):
 def modify_nvfp4_rowwise_storage(fp4_tensor, new_rowwise_data):
     """Moves a tensor's rowwise codes into `new_rowwise_data`, a u8 view of their shape."""
     old = _rowwise_data(fp4_tensor, "modify_nvfp4_rowwise_storage")
+    tensors("modify_nvfp4_rowwise_storage", new_rowwise_data=new_rowwise_data)
     if old.dtype != torch.uint8 or new_rowwise_data.dtype != torch.uint8 or (
             old.shape != new_rowwise_data.shape):
         raise ArgumentError("shape_mismatch", f"the codes are {old.dtype} {tuple(old.shape)}, their new "
@@ -64,6 +66,9 @@ def dequantize_fp4_tensor(fp4_tensor):
     """Its rowwise side as its own dtype."""
     data = _rowwise_data(fp4_tensor, "dequantize_fp4_tensor")
     words = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
+    only("dequantize_fp4_tensor", dtype=(fp4_tensor.dtype, tuple(words)))
+    tensors("dequantize_fp4_tensor", _rowwise_scale_inv=getattr(fp4_tensor, "_rowwise_scale_inv", None),
+            _amax_rowwise=getattr(fp4_tensor, "_amax_rowwise", None))
     rows, blocks = data.numel() // data.shape[-1], data.shape[-1] // 8
     scale = fp4_tensor._rowwise_scale_inv[:rows, :blocks].contiguous()  # without its padding
     return ops.dequantize_nvfp4(data, scale, fp4_tensor._amax_rowwise.reshape(-1)[:1],

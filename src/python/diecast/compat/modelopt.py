@@ -4,6 +4,7 @@ import torch
 
 import diecast.torch as ops
 
+from ..torch._arguments import number, tensors
 from ._refuse import only
 
 _WORDS = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
@@ -13,23 +14,22 @@ def fp4_dequantize(packed_tensor, scale_tensor, global_scale, block_size=16, til
                    dtype=torch.float32):
     """Packed u8 [.., N/2] and E4M3 scales [.., N/block_size] under the decode scale, as `dtype`."""
     only("fp4_dequantize", dtype=(dtype, tuple(_WORDS)))
-    return ops.fp4_dequantize(packed_tensor, scale_tensor, _number(global_scale, packed_tensor),
-                              block_size=block_size, tile_size=tile_size, dtype=_WORDS[dtype])
+    tensors("fp4_dequantize", packed_tensor=packed_tensor, scale_tensor=scale_tensor)
+    decode = number("fp4_dequantize", packed_tensor, global_scale=global_scale)
+    return ops.fp4_dequantize(packed_tensor, scale_tensor, decode, block_size=block_size,
+                              tile_size=tile_size, dtype=_WORDS[dtype])
 
 
-def _number(value, like):
-    """A scalar as f32 [1] where `like` is."""
-    return value.to(like.device, torch.float32).reshape(1)
-
-
-def _scale_arguments(amax, global_amax, quantize_block_scales, fp8_max_for_normalization):
+def _scale_arguments(function, amax, global_amax, quantize_block_scales, fp8_max_for_normalization):
     """The amaxes, and options of the ops of scales. Upstream takes its CUDA extension for the scales of
     amaxes with one dimension."""
+    tensors(function, amax=amax)
     amax = amax.float().contiguous()
-    if quantize_block_scales and fp8_max_for_normalization != 448.0:
-        largest = amax.max() if global_amax is None else global_amax.float()
+    if global_amax is not None:
+        global_amax = number(function, amax, global_amax=global_amax)
+    if quantize_block_scales and fp8_max_for_normalization != 448.0 and amax.numel() != 0:
+        largest = amax.max().reshape(1) if global_amax is None else global_amax
         global_amax = largest * (448.0 / fp8_max_for_normalization)
-    global_amax = None if global_amax is None else _number(global_amax, amax)
     extension = amax.is_cuda and amax.squeeze().ndim <= 1
     return amax, global_amax, {"unrounded": not quantize_block_scales,
                                "fp8": "extension" if extension else "eager"}
@@ -38,16 +38,17 @@ def _scale_arguments(amax, global_amax, quantize_block_scales, fp8_max_for_norma
 def compute_fp4_scales(amax, global_amax=None, quantize_block_scales=True,
                        fp8_max_for_normalization=448.0):
     """f32 of amax's shape: the scales of blocks with these amaxes."""
-    amax, global_amax, options = _scale_arguments(amax, global_amax, quantize_block_scales,
-                                                  fp8_max_for_normalization)
+    amax, global_amax, options = _scale_arguments("compute_fp4_scales", amax, global_amax,
+                                                  quantize_block_scales, fp8_max_for_normalization)
     return ops.compute_fp4_scales(amax, global_amax, **options)
 
 
 def static_blockwise_fp4_fake_quant(x, amax, global_amax=None, quantize_block_scales=True,
                                     fp8_max_for_normalization=448.0, out_dtype=None):
     """x in blocks of x.numel() / amax.numel() neighbours, under given amaxes."""
-    amax, global_amax, options = _scale_arguments(amax, global_amax, quantize_block_scales,
-                                                  fp8_max_for_normalization)
+    tensors("static_blockwise_fp4_fake_quant", x=x)
+    amax, global_amax, options = _scale_arguments("static_blockwise_fp4_fake_quant", amax, global_amax,
+                                                  quantize_block_scales, fp8_max_for_normalization)
     out = torch.empty(x.shape, dtype=out_dtype or x.dtype, device=x.device)
     return ops.static_blockwise_fp4_fake_quant(x.contiguous(), amax, global_amax, out=out, **options)
 
@@ -55,4 +56,6 @@ def static_blockwise_fp4_fake_quant(x, amax, global_amax=None, quantize_block_sc
 def fp4_fake_quant_block(x, global_amax, block_size=16, tile_rows=16, tile_cols=64, num_warps=None,
                          num_stages=None):
     """x with each block of a row under its own amax and the tensor's."""
-    return ops.fp4_fake_quant_block(x.contiguous(), _number(global_amax, x), block_size=block_size)
+    tensors("fp4_fake_quant_block", x=x)
+    amax = number("fp4_fake_quant_block", x, global_amax=global_amax)
+    return ops.fp4_fake_quant_block(x.contiguous(), amax, block_size=block_size)

@@ -2,6 +2,7 @@
 
 import diecast.torch as ops
 
+from ..torch._arguments import sizes, tensors
 from ._refuse import only
 
 
@@ -11,8 +12,10 @@ def scaled_fp4_quant(input, input_global_scale, is_sf_swizzled_layout=True, back
     [M, K/16] or padded to whole tiles. A backend of TensorRT-LLM takes tiles of 8x4 for 32 rows or
     fewer, as vLLM does. Raises ArgumentError for padded_n."""
     only("scaled_fp4_quant", padded_n=(padded_n, (None,)))
-    rows = input.reshape(-1, input.shape[-1])
-    few = "trtllm" in backend and rows.shape[0] <= 32
+    leading, last = sizes("scaled_fp4_quant", input=input)
+    tensors("scaled_fp4_quant", input_global_scale=input_global_scale)
+    matrix = input.reshape(leading.numel(), last)
+    few = "trtllm" in backend and matrix.shape[0] <= 32
     layout = "linear" if not is_sf_swizzled_layout else "s8x4" if few else "s128x4"
-    return ops.quantize_nvfp4(rows, encode=input_global_scale, layout=layout,
+    return ops.quantize_nvfp4(matrix, encode=input_global_scale, layout=layout,
                               profile="flashinfer_dsl_fast")
