@@ -1,6 +1,8 @@
 """NVFP4Tensor on the host device: there and back, layouts, saving, other libraries' fields."""
 
+import copy
 import io
+import pickle
 
 import pytest
 import torch
@@ -59,6 +61,11 @@ def test_saved_and_moved():
     assert repr(loaded) == repr(held) and "shape=(4, 32)" in repr(held)
     assert torch.equal(loaded.dequantize(), held.dequantize())
     assert held.to("meta").data.device.type == "meta" and held.to("cpu").scale.shape == (8, 4)
+    with pytest.raises(TypeError):
+        held.to(torch.float16)  # codes are no numbers
+    for kept in (copy.deepcopy(held), pickle.loads(pickle.dumps(held))):
+        assert repr(kept) == repr(held) and kept.scale.dtype == held.scale.dtype
+        assert torch.equal(kept.dequantize(), held.dequantize())
 
 
 @pytest.mark.parametrize("profile", ["te", "torchao", "modelopt"])
@@ -72,7 +79,7 @@ def test_other_libraries_fields(profile):
                               rtol=1e-6)
     for layout in ("linear", "s128x4"):
         fields = held.with_layout(layout).to_torchao()
-        assert fields.pop("block_size") == 16 and fields["is_swizzled_scales"] == (layout == "s128x4")
+        assert fields["block_size"] == 16 and fields["is_swizzled_scales"] == (layout == "s128x4")
         assert torch.allclose(NVFP4Tensor.from_torchao(**fields).dequantize(torch.float32),
                               held.dequantize(torch.float32), rtol=1e-6)
     with pytest.raises(diecast.ArgumentError, match="8x4"):
@@ -103,3 +110,48 @@ def test_what_cannot_be():
         NVFP4Tensor(held.data, held.scale, shape=(2, 32))
     with pytest.raises(diecast.ArgumentError, match="float64"):
         NVFP4Tensor(held.data, held.scale, held.amax, shape=(2, 32), dtype=torch.float64)
+    with pytest.raises(diecast.ArgumentError, match="float64"):
+        held.dequantize(torch.float64)
+
+
+@pytest.mark.parametrize("change, error, text", [
+    ({"shape": (3, 32)}, diecast.ArgumentError, "data is .2, 16., the shape .3, 32."),
+    ({"shape": (2, 64)}, diecast.ArgumentError, "the shape .2, 64."),
+    ({"shape": ()}, diecast.ArgumentError, "the shape "),
+    ({"data": None}, diecast.DtypeError, "data is NoneType, no tensor"),
+    ({"scale": 2.0}, diecast.DtypeError, "scale is float, no tensor"),
+    ({"amax": torch.ones(2)}, diecast.ArgumentError, "amax has 2 elements"),
+    ({"layout": "s1x4"}, diecast.ArgumentError, "layout = 's1x4'"),
+    ({"profile": "none"}, diecast.ArgumentError, "profile = 'none'"),
+])
+def test_parts_that_do_not_fit_are_refused(change, error, text):
+    state = NVFP4Tensor.quantize(matrix(2, 32)).state_dict()
+    with pytest.raises(error, match=text):
+        NVFP4Tensor.from_state_dict(state | change)
+
+
+def test_states_of_something_else_are_refused():
+    state = NVFP4Tensor.quantize(matrix(2, 32)).state_dict()
+    with pytest.raises(diecast.ArgumentError, match="the state has no scale"):
+        NVFP4Tensor.from_state_dict({name: value for name, value in state.items() if name != "scale"})
+    with pytest.raises(diecast.ArgumentError, match="the state has bias"):
+        NVFP4Tensor.from_state_dict(state | {"bias": 1})
+    with pytest.raises(diecast.ArgumentError, match="dtype = f64"):
+        NVFP4Tensor.from_state_dict(state | {"dtype": "f64"})
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda d, s, a: NVFP4Tensor.quantize(None), diecast.DtypeError, "x is NoneType, no tensor"),
+    (lambda d, s, a: NVFP4Tensor.quantize(d[0, 0]), diecast.ArgumentError, "x has no dimensions"),
+    (lambda d, s, a: NVFP4Tensor.quantize(d.float(), amax=2.0), diecast.DtypeError, "amax is float"),
+    (lambda d, s, a: NVFP4Tensor.from_torchao(d, s, None), diecast.DtypeError, "per_tensor_scale is NoneType"),
+    (lambda d, s, a: NVFP4Tensor.from_torchao(d, s, a, block_size=32), diecast.ArgumentError, "block_size = 32"),
+    (lambda d, s, a: NVFP4Tensor.from_modelopt(d, s, torch.ones(3)), diecast.ArgumentError, "has 3 elements"),
+    (lambda d, s, a: NVFP4Tensor.from_transformer_engine(d, s[:1].view(torch.uint8), a), diecast.ArgumentError,
+     "rowwise_scale_inv is torch.uint8 .1, 2."),
+    (lambda d, s, a: NVFP4Tensor.from_transformer_engine(d, s.float(), a), diecast.ArgumentError, "float32"),
+])
+def test_fields_that_do_not_fit_are_refused(call, error, text):
+    held = NVFP4Tensor.quantize(matrix(2, 32))
+    with pytest.raises(error, match=text):
+        call(held.data, held.scale, held.amax)

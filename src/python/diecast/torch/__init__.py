@@ -86,7 +86,7 @@ class PackedLinear(_PackedLinear):
 
     def to(self, device):
         """The same on another device."""
-        return type(self)(self.data.to(device), **self.description())
+        return type(self)(self.data.to(_torch.device(device)), **self.description())
 
 
 def __getattr__(name):

@@ -2,11 +2,20 @@
 
 import torch
 
-from .._errors import ArgumentError
+from .._errors import ArgumentError, check_state
+from .._table import OPS
+from ._arguments import check_number, number, sizes, tensors
 
 _WORDS = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
 _DTYPES = {word: dtype for dtype, word in _WORDS.items()}
 _LARGEST = 448 * 6  # what a global scale takes an amax to
+
+
+def _word(dtype, function):
+    if dtype not in _WORDS:
+        raise ArgumentError("not_supported", f"{function}: dtype = {dtype}",
+                            "dtype is torch.bfloat16, torch.float16 or torch.float32")
+    return _WORDS[dtype]
 
 
 class NVFP4Tensor:
@@ -22,17 +31,27 @@ class NVFP4Tensor:
         if amax is None and decode is None:
             raise ArgumentError("value_missing", "NVFP4Tensor: neither amax nor decode is given",
                                 "pass the amax that the codes were made with, or the decode scale")
-        if dtype not in _WORDS:
-            raise ArgumentError("not_supported", f"NVFP4Tensor: dtype = {dtype}",
-                                "dtype is torch.bfloat16, torch.float16 or torch.float32")
-        self.data, self.scale, self.amax, self.decode = data, scale, amax, decode
-        self.shape, self.dtype = torch.Size(shape), dtype
+        _word(dtype, "NVFP4Tensor")
+        OPS["dequantize_nvfp4"].check_words({"layout": layout, "profile": profile})
+        tensors("NVFP4Tensor", scale=scale)
+        for name, value in (("amax", amax), ("decode", decode)):
+            if value is not None:
+                check_number("NVFP4Tensor", **{name: value})
+        leading, codes = sizes("NVFP4Tensor", data=data)
+        self.shape = torch.Size(shape)
+        if self.shape[:-1] != leading or not self.shape or not 0 <= 2 * codes - self.shape[-1] < 16:
+            raise ArgumentError("shape_mismatch", f"NVFP4Tensor: data is {tuple(data.shape)}, the shape "
+                                f"{tuple(self.shape)}",
+                                "pass data as u8 [.., align_up(K, 16) / 2] of a shape [.., K]")
+        self.data, self.scale, self.amax, self.decode, self.dtype = data, scale, amax, decode, dtype
         self.layout, self.profile = layout, profile
 
     @classmethod
     def quantize(cls, x, *, amax=None, layout="linear", profile="te", square=False):
         """Of a matrix bf16, f16 or f32 [.., K]. amax: f32 [1]; None: it is found. square: blocks of
         16x16, of which each row has its scale as in blocks of 1x16."""
+        sizes("NVFP4Tensor.quantize", x=x)
+        amax = None if amax is None else number("NVFP4Tensor.quantize", x, amax=amax)
         made = torch.ops.diecast.quantize_nvfp4.default(x, amax, layout=layout, profile=profile,
                                                         square=square)
         return cls(made[0], made[1], made[2] if amax is None else amax, shape=x.shape, dtype=x.dtype,
@@ -42,7 +61,8 @@ class NVFP4Tensor:
         """The values as `dtype`; None: as the matrix had them."""
         decode = self.decode if self.amax is None else None
         return torch.ops.diecast.dequantize_nvfp4.default(
-            self.data, self.scale, self.amax, decode, dtype=_WORDS[dtype or self.dtype],
+            self.data, self.scale, self.amax, decode,
+            dtype=_word(dtype or self.dtype, "NVFP4Tensor.dequantize"),
             cols=self.shape[-1], layout=self.layout, profile=self.profile)
 
     def decode_scale(self):
@@ -66,6 +86,7 @@ class NVFP4Tensor:
 
     def to(self, device):
         """The same on another device."""
+        device = torch.device(device)
         moved = {name: tensor.to(device) for name, tensor in self._tensors().items()}
         return self._like(**moved)
 
@@ -76,8 +97,18 @@ class NVFP4Tensor:
 
     @classmethod
     def from_state_dict(cls, state):
-        """Of what state_dict() gave."""
-        return cls(**{**state, "dtype": _DTYPES[state["dtype"]]})
+        """Of what state_dict() gave. Raises ArgumentError for another."""
+        check_state("NVFP4Tensor", state, ("data", "scale", "shape", "dtype", "layout", "profile"),
+                    ("amax", "decode"))
+        return cls(**{**state, "dtype": _DTYPES.get(state["dtype"], state["dtype"])})
+
+    def __getstate__(self):
+        """For pickle, which does not load torch's tensors of fp8: block scales as bytes."""
+        return {**vars(self), "scale": (self.scale.view(torch.uint8), self.scale.dtype)}
+
+    def __setstate__(self, state):
+        scale, dtype = state["scale"]
+        vars(self).update(state, scale=scale.view(dtype))
 
     def to_torchao(self):
         """Fields of torchao's NVFP4Tensor. Raises ArgumentError for the layout s8x4."""
@@ -90,9 +121,13 @@ class NVFP4Tensor:
 
     @classmethod
     def from_torchao(cls, qdata, scale, per_tensor_scale, orig_dtype=torch.bfloat16,
-                     is_swizzled_scales=False):
-        """Of torchao's fields, with two levels of scales."""
-        return cls(qdata, scale, decode=per_tensor_scale.float().reshape(1),
+                     is_swizzled_scales=False, block_size=16):
+        """Of torchao's fields, with two levels of scales. Raises ArgumentError for another block_size."""
+        if block_size != 16:
+            raise ArgumentError("not_supported", f"from_torchao: block_size = {block_size}",
+                                "NVFP4 has blocks of 16")
+        sizes("from_torchao", qdata=qdata)
+        return cls(qdata, scale, decode=number("from_torchao", qdata, per_tensor_scale=per_tensor_scale),
                    shape=(*qdata.shape[:-1], 2 * qdata.shape[-1]), dtype=orig_dtype,
                    layout="s128x4" if is_swizzled_scales else "linear", profile="torchao")
 
@@ -105,7 +140,8 @@ class NVFP4Tensor:
     @classmethod
     def from_modelopt(cls, weight, weight_scale, weight_scale_2, dtype=torch.bfloat16):
         """Of a ModelOpt checkpoint's tensors."""
-        return cls(weight, weight_scale, decode=weight_scale_2.float().reshape(1),
+        sizes("from_modelopt", weight=weight)
+        return cls(weight, weight_scale, decode=number("from_modelopt", weight, weight_scale_2=weight_scale_2),
                    shape=(*weight.shape[:-1], 2 * weight.shape[-1]), dtype=dtype, profile="modelopt")
 
     def to_transformer_engine(self):
@@ -124,10 +160,18 @@ class NVFP4Tensor:
     def from_transformer_engine(cls, rowwise_data, rowwise_scale_inv, amax_rowwise,
                                 dtype=torch.bfloat16):
         """Of the fields of a matrix with one amax."""
-        rows, blocks = rowwise_data.shape[:-1].numel(), rowwise_data.shape[-1] // 8
+        leading, codes = sizes("from_transformer_engine", rowwise_data=rowwise_data)
+        tensors("from_transformer_engine", rowwise_scale_inv=rowwise_scale_inv)
+        rows, blocks = leading.numel(), codes // 8
+        if rowwise_scale_inv.itemsize != 1 or rowwise_scale_inv.ndim != 2 or (
+                rowwise_scale_inv.shape[0] < rows or rowwise_scale_inv.shape[1] < blocks):
+            raise ArgumentError("shape_mismatch", f"from_transformer_engine: rowwise_scale_inv is "
+                                f"{rowwise_scale_inv.dtype} {tuple(rowwise_scale_inv.shape)}",
+                                f"pass bytes, {rows} rows of {blocks} or more")
         scale = rowwise_scale_inv[:rows, :blocks].contiguous().view(torch.float8_e4m3fn)
-        return cls(rowwise_data, scale.reshape(*rowwise_data.shape[:-1], blocks),
-                   amax_rowwise.reshape(1), shape=(*rowwise_data.shape[:-1], 16 * blocks), dtype=dtype)
+        return cls(rowwise_data, scale.reshape(*leading, blocks),
+                   number("from_transformer_engine", rowwise_data, amax_rowwise=amax_rowwise),
+                   shape=(*leading, 16 * blocks), dtype=dtype)
 
     def __repr__(self):
         return (f"NVFP4Tensor(shape={tuple(self.shape)}, dtype={self.dtype}, layout={self.layout!r}, "
