@@ -89,7 +89,6 @@ bool is_aligned(const Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 
-// What finds the largest of all amaxes.
 AmaxRequest largest_amax() {
   return {.in = DType::f32, .rows = RowsClass::any, .nans = AmaxNans::propagate};
 }
@@ -116,31 +115,21 @@ ComputeFp4ScalesRequest ComputeFp4ScalesRequest::of(const Fp4ScaleOptions& optio
 }
 
 std::vector<KernelWanted> ComputeFp4ScalesRequest::kernels(const DeviceProperties& device) const {
-  return kernels_with_amax(kernel_of(kName, *this), finds_amax(), device);
+  return kernels_with_amax(kernel(device), finds_amax(), device);
 }
 
-Result<PreparedComputeFp4Scales> PreparedComputeFp4Scales::prepare(
-    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
-  DIECAST_CHECK(check_device(device));
-  DIECAST_CHECK(check_values(request));
-  PreparedComputeFp4Scales prepared;
-  prepared.request_ = request;
-  if (request.finds_amax()) {
-    DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, largest_amax()));
-  }
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kernel_of(kName, request)));
-  return prepared;
+Result<PreparedAmax> prepare_largest_amax(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  return PreparedAmax::prepare(runtime, device, largest_amax());
 }
 
 Result<void> PreparedComputeFp4Scales::run(const Tensor& amax, float* global_amax,
                                            const Tensor& scales, Stream stream) const {
-  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
+  DIECAST_CHECK(check_prepared());
   DIECAST_TRY(const Tensor from, flat_f32(amax, "compute_fp4_scales: amax"));
   DIECAST_TRY(const Tensor to, flat_f32(scales, "compute_fp4_scales: scales"));
   if (amax.shape != scales.shape) return other_shape(kName, "scales", scales.shape, amax.shape);
   if (amax_) DIECAST_CHECK(amax_->run(from, global_amax, false, stream));
-  return launch_op(
-      kName, *kernel_,
+  return launch(
       args::ComputeFp4Scales{
           .amax = from.data, .global_amax = global_amax, .scales = to.data, .count = from.cols()},
       stream);
@@ -178,26 +167,13 @@ StaticFp4FakeQuantRequest StaticFp4FakeQuantRequest::of(const Tensor& x, const T
 }
 
 std::vector<KernelWanted> StaticFp4FakeQuantRequest::kernels(const DeviceProperties& device) const {
-  return kernels_with_amax(kernel_of(kName, *this), finds_amax(), device);
-}
-
-Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
-    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
-  DIECAST_CHECK(check_device(device));
-  DIECAST_CHECK(check_values(request));
-  PreparedStaticFp4FakeQuant prepared;
-  prepared.request_ = request;
-  if (request.finds_amax()) {
-    DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, largest_amax()));
-  }
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kernel_of(kName, request)));
-  return prepared;
+  return kernels_with_amax(kernel(device), finds_amax(), device);
 }
 
 Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax,
                                              float* global_amax, const Tensor& out,
                                              Stream stream) const {
-  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
+  DIECAST_CHECK(check_prepared());
   DIECAST_TRY(const Tensor from, flat(x, "static_blockwise_fp4_fake_quant: x"));
   DIECAST_TRY(const Tensor to, flat(out, "static_blockwise_fp4_fake_quant: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
@@ -211,13 +187,12 @@ Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax
   RequestedRows requested =
       of_either(from, to, request_.aligned ? RowsClass::apart : RowsClass::any);
   requested.length = "count", requested.any = "aligned = false";
-  return launch_op(kName, *kernel_,
-                   args::StaticBlockwiseFp4FakeQuant{.x = tensor_argument(from),
-                                                     .amax = scales.data,
-                                                     .global_amax = global_amax,
-                                                     .out = tensor_argument(to),
-                                                     .count = from.cols()},
-                   stream, requested);
+  return launch(args::StaticBlockwiseFp4FakeQuant{.x = tensor_argument(from),
+                                                  .amax = scales.data,
+                                                  .global_amax = global_amax,
+                                                  .out = tensor_argument(to),
+                                                  .count = from.cols()},
+                stream, requested);
 }
 
 Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, const Tensor& amax,
@@ -250,10 +225,6 @@ Fp4FakeQuantBlockRequest Fp4FakeQuantBlockRequest::of(const Tensor& x, const Ten
   RowsClass rows = std::max(rows_class(x), rows_class(out));
   if (rows == RowsClass::dense && x.cols() % block != 0) rows = RowsClass::apart;
   return {.in = x.dtype, .block = block, .rows = rows};
-}
-
-KernelWanted Fp4FakeQuantBlockRequest::kernel(const DeviceProperties&) const {
-  return kernel_of(kName, *this);
 }
 
 Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global_amax,

@@ -80,28 +80,40 @@ struct ComputeFp4ScalesRequest {
   }
   static ComputeFp4ScalesRequest of(const Fp4ScaleOptions& options);
   bool finds_amax() const { return quantize && !global_given; }
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
   // The op's own comes first, then those that find the largest amax.
   std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
 };
 
-class PreparedComputeFp4Scales {
+// What finds the largest of all amaxes.
+Result<PreparedAmax> prepare_largest_amax(Runtime& runtime, const std::shared_ptr<Device>& device);
+
+// An op of scales under global_amax, which it finds first where the request says so.
+template <class Op, class OfRequest>
+class UnderLargestAmax : public OneKernel<Op, OfRequest> {
  public:
-  using Request = ComputeFp4ScalesRequest;
-  static constexpr std::string_view kName = Request::kName;
-  static Result<PreparedComputeFp4Scales> prepare(Runtime& runtime,
-                                                  const std::shared_ptr<Device>& device,
-                                                  const Request& request);
-  const Request& request() const { return request_; }
+  // Errors: those of OneKernel::prepare.
+  static Result<Op> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
+                            const OfRequest& request) {
+    DIECAST_TRY(Op op, (OneKernel<Op, OfRequest>::prepare(runtime, device, request)));
+    if (request.finds_amax()) {
+      DIECAST_TRY(op.amax_, prepare_largest_amax(runtime, device));
+    }
+    return op;
+  }
   std::int64_t scratch_bytes(std::int64_t) const { return amax_ ? 4 : 0; }  // for any count
+
+ protected:
+  std::optional<PreparedAmax> amax_;
+};
+
+class PreparedComputeFp4Scales
+    : public UnderLargestAmax<PreparedComputeFp4Scales, ComputeFp4ScalesRequest> {
+ public:
   // global_amax: what is given, or the scratch that the largest is found in; null without
   // `quantize`.
   Result<void> run(const Tensor& amax, float* global_amax, const Tensor& scales,
                    Stream stream) const;
-
- private:
-  Request request_;
-  std::optional<PreparedAmax> amax_;
-  std::shared_ptr<Kernel> kernel_;
 };
 
 // Whether a block's scale is rounded to E4M3, is not, or is 1.
@@ -130,28 +142,18 @@ struct StaticFp4FakeQuantRequest {
   // Of rounding alone.
   static StaticFp4FakeQuantRequest of(const Tensor& x, const Tensor& out);
   bool finds_amax() const { return scale == Fp4Scale::quantized && !global_given; }
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
   // The op's own comes first, then those that find the largest amax.
   std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
 };
 
-class PreparedStaticFp4FakeQuant {
+class PreparedStaticFp4FakeQuant
+    : public UnderLargestAmax<PreparedStaticFp4FakeQuant, StaticFp4FakeQuantRequest> {
  public:
-  using Request = StaticFp4FakeQuantRequest;
-  static constexpr std::string_view kName = Request::kName;
-  static Result<PreparedStaticFp4FakeQuant> prepare(Runtime& runtime,
-                                                    const std::shared_ptr<Device>& device,
-                                                    const Request& request);
-  const Request& request() const { return request_; }
-  std::int64_t scratch_bytes(std::int64_t) const { return amax_ ? 4 : 0; }  // for any count
   // global_amax as above. Rounding alone ignores amax and it. Errors: as the convenience call;
   // shape_mismatch (an amax that is not of one entry for every `block` elements of x).
   Result<void> run(const Tensor& x, const Tensor& amax, float* global_amax, const Tensor& out,
                    Stream stream) const;
-
- private:
-  Request request_;
-  std::optional<PreparedAmax> amax_;
-  std::shared_ptr<Kernel> kernel_;
 };
 
 struct Fp4FakeQuantBlockRequest {
@@ -166,7 +168,7 @@ struct Fp4FakeQuantBlockRequest {
     as("IN", self.in), as("BLOCK", self.block), as("COLS", self.cols), as("ROWS", self.rows);
   }
   static Fp4FakeQuantBlockRequest of(const Tensor& x, const Tensor& out, int block);
-  KernelWanted kernel(const DeviceProperties& device) const;
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
 };
 
 class PreparedFp4FakeQuantBlock
