@@ -1,20 +1,16 @@
 // Checkpoints and vectors through kernels on a GPU.
 #include <checkpoint/device_conversion.h>
 
+#include "ops/gpu_device_test.h"
+
 namespace diecast::testing {
 namespace {
 
-TEST(KernelsOnGpu, FilesAreThoseOfTheScalarKernels) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
-  expect_files_as_scalar(*device);
-}
+class KernelsOnGpu : public GpuDeviceTest {};
 
-TEST(KernelsOnGpu, PlainVectorsPassToTheBit) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
-  expect_vectors_pass(*device);
-}
+TEST_F(KernelsOnGpu, FilesAreThoseOfTheScalarKernels) { expect_files_as_scalar(device_); }
+
+TEST_F(KernelsOnGpu, PlainVectorsPassToTheBit) { expect_vectors_pass(device_); }
 
 }  // namespace
 }  // namespace diecast::testing

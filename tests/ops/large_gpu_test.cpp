@@ -9,7 +9,7 @@
 #include <random>
 
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 
 namespace diecast {
 namespace {
@@ -25,12 +25,11 @@ constexpr std::int64_t kBands[] = {0, kMiddle, kRows - 16};  // 16 rows each
 constexpr std::size_t kPeriod = 1048573;  // of the values: no row begins as its neighbours do
 constexpr std::int64_t kRoom = std::int64_t{24} << 30;
 
-class LargeOnGpu : public ::testing::Test {
+class LargeOnGpu : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    auto opened = test_runtime()->default_device();
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device_ = *opened;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (device_->properties().memory_bytes < kRoom) {
       GTEST_SKIP() << "24 GiB of device memory are needed";
     }
@@ -126,7 +125,6 @@ class LargeOnGpu : public ::testing::Test {
   static float largest() { return reference::decode_bf16(kLargest); }
 
   static constexpr std::uint16_t kLargest = 0x42F7;  // 123.5, the last element of all
-  std::shared_ptr<Device> device_;
   std::vector<std::uint16_t> values_;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   void* x_ = nullptr;

@@ -3,35 +3,32 @@
 #include <gtest/gtest.h>
 
 #include "ops/covering.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 #include "ops/variants.h"
 
 namespace diecast {
 namespace {
 
-class VariantsOnGpu : public ::testing::TestWithParam<std::string> {};
+class VariantsOnGpu : public GpuDeviceTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(VariantsOnGpu, EqualTheReferenceToTheBit) {
-  const auto runtime = test_runtime();
-  const auto device = runtime->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
-  const auto tmpl = runtime->find_template(GetParam()).value();
+  const auto tmpl = runtime_->find_template(GetParam()).value();
   const Target target =
-      runtime
+      runtime_
           ->specialize_for(
               GetParam(), variants::wanted_variants(*tmpl, Target::parse("sm_90a").value()).front(),
-              **device)
+              *device_)
           .value()
           .target();
   std::vector<Specialization> specializations;
   for (const Bindings& bindings : variants::wanted_variants(*tmpl, target)) {
     specializations.push_back(Specialization::make(tmpl, bindings, target).value());
   }
-  for (const WarmOutcome& outcome : warm(*runtime, specializations)) {
+  for (const WarmOutcome& outcome : warm(*runtime_, specializations)) {
     ASSERT_FALSE(outcome.error) << outcome.error->message();
   }
   for (const Specialization& specialization : specializations) {
-    const auto kernel = runtime->preload(specialization, *device).value();
+    const auto kernel = runtime_->preload(specialization, device_).value();
     for (const variants::Case& one : variants::cases_of(specialization)) {
       ASSERT_EQ(variants::difference(*kernel, one), "");
     }

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 
 namespace diecast {
 namespace {
@@ -83,22 +83,20 @@ Result<Octets> unpacked_product(const std::shared_ptr<Device>& device, const Gem
   return out.bytes();
 }
 
-TEST(GemmNvfp4OnGpu, UnpackedGivesTheSameBits) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
+class GemmNvfp4OnGpu : public GpuDeviceTest {};
+
+TEST_F(GemmNvfp4OnGpu, UnpackedGivesTheSameBits) {
   for (const GemmCase& one : {GemmCase{130, 200, 8192, false}, GemmCase{257, 129, 4112, true},
                               GemmCase{1, 300, 16384, true}, GemmCase{64, 64, 48, false},
                               GemmCase{2304, 4100, 1024, false}}) {
-    const auto got = unpacked_product(*device, one);
+    const auto got = unpacked_product(device_, one);
     if (!got && got.error().code == ErrorCode::not_supported) GTEST_SKIP() << got.error().message();
-    EXPECT_EQ(*got, product(*device, one, GemmMath::f16, GemmTile::large))
+    EXPECT_EQ(*got, product(device_, one, GemmMath::f16, GemmTile::large))
         << one.rows << "x" << one.cols << "x" << one.depth;
   }
 }
 
-TEST(GemmNvfp4OnGpu, EveryWayGivesTheHostsBits) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
+TEST_F(GemmNvfp4OnGpu, EveryWayGivesTheHostsBits) {
   const auto host = open_host_device({});
   if (!host) GTEST_SKIP() << host.error().message();
   for (const GemmCase& one : {GemmCase{130, 200, 8192, false}, GemmCase{257, 129, 4112, true},
@@ -106,7 +104,7 @@ TEST(GemmNvfp4OnGpu, EveryWayGivesTheHostsBits) {
     const Octets want = product(*host, one, GemmMath::f16, GemmTile::large);
     for (const GemmMath math : {GemmMath::f16, GemmMath::s8, GemmMath::dp4a}) {
       for (const GemmTile tile : {GemmTile::small, GemmTile::large}) {
-        EXPECT_EQ(product(*device, one, math, tile), want)
+        EXPECT_EQ(product(device_, one, math, tile), want)
             << one.rows << "x" << one.cols << "x" << one.depth << " way " << static_cast<int>(math)
             << " tile " << static_cast<int>(tile);
       }
@@ -135,13 +133,11 @@ Result<std::vector<float>> product_by(const std::shared_ptr<Device>& device, con
   return values;
 }
 
-TEST(GemmNvfp4OnGpu, CublasLtComesAsNearAsSumsInAnotherOrderDo) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
+TEST_F(GemmNvfp4OnGpu, CublasLtComesAsNearAsSumsInAnotherOrderDo) {
   for (const GemmCase& one : {GemmCase{256, 384, 4096, false}, GemmCase{256, 384, 4096, true}}) {
-    const auto got = product_by(*device, one, "cublaslt");
+    const auto got = product_by(device_, one, "cublaslt");
     if (!got && got.error().code != ErrorCode::driver_error) GTEST_SKIP() << got.error().message();
-    const std::vector<float> want = product_by(*device, one, "own").value();
+    const std::vector<float> want = product_by(device_, one, "own").value();
     float largest = 0, error = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
       largest = std::max(largest, std::abs(want[i]));

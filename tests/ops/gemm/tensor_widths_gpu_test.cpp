@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 
 namespace diecast {
 namespace {
@@ -51,12 +51,11 @@ struct Factors {
   std::size_t depth() const { return kBlock * static_cast<std::size_t>(steps); }
 };
 
-class TensorWidths : public ::testing::Test {
+class TensorWidths : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = open_cuda_device(0);
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (device_->properties().cc != 90) GTEST_SKIP() << "wgmma is of compute capability 9.0";
     runtime_ = test_runtime_with("gemm/tensor_widths.cu");
   }
@@ -83,9 +82,6 @@ class TensorWidths : public ::testing::Test {
     std::memcpy(out.data(), bytes.data(), bytes.size());
     return out;
   }
-
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Runtime> runtime_;
 };
 
 // Where two differ; any NaN is as good as another.

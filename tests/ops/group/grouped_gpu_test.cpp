@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 #include "ops/variant_case.h"
 
 namespace diecast {
@@ -144,40 +144,40 @@ std::vector<Octets> given(const std::shared_ptr<Device>& device, bool square, Sc
   return outputs.all();
 }
 
-class GroupedOnGpu : public ::testing::Test {
+class GroupedOnGpu : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    auto gpu = test_runtime()->default_device();
-    if (!gpu) GTEST_SKIP() << gpu.error().message();
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     auto host = open_host_device({});
     if (!host) GTEST_SKIP() << host.error().message();
-    gpu_ = *gpu, host_ = std::move(*host);
+    host_ = std::move(*host);
   }
   template <class Made>
   void expect_equal(Made made) {
     for (const bool row_scaled : {false, true}) {
       for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
         for (const bool transformed : {false, true}) {
-          EXPECT_TRUE(made(gpu_, row_scaled, layout, transformed) ==
+          EXPECT_TRUE(made(device_, row_scaled, layout, transformed) ==
                       made(host_, row_scaled, layout, transformed))
               << row_scaled << " " << word(layout) << " " << transformed;
         }
       }
     }
   }
-  std::shared_ptr<Device> gpu_, host_;
+  std::shared_ptr<Device> host_;
 };
 
 TEST_F(GroupedOnGpu, MaskedExpertsAreWhatTheHostMakes) { expect_equal(masked_experts); }
 TEST_F(GroupedOnGpu, TensorsAnywhereAreWhatTheHostMakes) { expect_equal(anywhere); }
 TEST_F(GroupedOnGpu, WhatIsGivenIsTakenAsOnTheHost) { expect_equal(given); }
 
+class AmaxGroupedOnGpu : public GpuDeviceTest {};
+
 // The driver fills no memory of two allocations at once, though they touch, as those of whole 512
 // bytes do.
-TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
-  auto gpu = test_runtime()->default_device();
-  if (!gpu) GTEST_SKIP() << gpu.error().message();
-  Device& device = **gpu;
+TEST_F(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
+  Device& device = *device_;
   constexpr std::int64_t kCols = 128, kRows = 16;
   constexpr std::size_t kBytes = kCols * sizeof(float);
   std::vector<std::uint8_t*> all;
@@ -188,7 +188,7 @@ TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
       all, [](std::uint8_t* a, std::uint8_t* b) { return a + kBytes == b; });
   ASSERT_NE(first, all.end());
 
-  Outputs memory(*gpu);
+  Outputs memory(device_);
   std::vector<QuantizedPair> pairs(2);
   for (std::uint16_t i = 0; i < 2; ++i) {
     const std::uint16_t two_or_four = 0x4000 + 0x80 * i;  // as bf16
@@ -208,7 +208,7 @@ TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
 
   PreparedAmaxGrouped::Request request;
   request.per = AmaxPer::column;
-  const auto op = PreparedAmaxGrouped::prepare(*test_runtime(), *gpu, request).value();
+  const auto op = PreparedAmaxGrouped::prepare(*runtime_, device_, request).value();
   op.run(group, Sides::columnwise, {}).value();
   std::array<float, 2 * kCols> found{};
   device.copy_to_host(found.data(), *first, kBytes, {}).value();

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/linear_case.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -19,12 +19,11 @@ using variants::DeviceBuffer;
 constexpr std::int64_t kExperts = 5, kRows = 200, kCols = 200, kDepth = 1056;
 constexpr std::int64_t kRowBytes = kCols * 4;
 
-class LinearExpertsOnGpu : public ::testing::Test {
+class LinearExpertsOnGpu : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = open_cuda_device(0);
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     std::mt19937_64 random(11);
     for (std::int64_t i = 0; i < kExperts; ++i) {
       const auto one = variants::drawn_weight(Format::nvfp4, kCols, kDepth, random);
@@ -81,7 +80,6 @@ class LinearExpertsOnGpu : public ::testing::Test {
     }
   }
 
-  std::shared_ptr<Device> device_;
   std::vector<std::uint8_t> tiles_;
   std::unique_ptr<DeviceBuffer> x_, packed_, factors_;
 };

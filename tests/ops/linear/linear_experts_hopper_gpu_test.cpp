@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/linear_case.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -69,12 +69,11 @@ Routing ids(std::int64_t count) {
 
 bool by_id(const Specialization& s) { return variants::word_of(s, "FORM") == "indexed"; }
 
-class ExpertsOnHopper : public ::testing::Test {
+class ExpertsOnHopper : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = runtime_->default_device();
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (device_->properties().cc != 90) GTEST_SKIP() << "wgmma is of compute capability 9.0";
     std::mt19937_64 random(41);
     const auto tiles =
@@ -150,8 +149,6 @@ class ExpertsOnHopper : public ::testing::Test {
     }
   }
 
-  const std::shared_ptr<Runtime> runtime_ = test_runtime();
-  std::shared_ptr<Device> device_;
   std::vector<std::uint8_t> x_;
   std::optional<DeviceBuffer> tiles_, bias_, factors_;
 };

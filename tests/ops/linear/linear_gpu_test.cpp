@@ -9,21 +9,16 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/drawn_layer.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
 
 using variants::DeviceBuffer;
 
-class LinearOnGpu : public ::testing::Test {
+class LinearOnGpu : public GpuDeviceTest {
  protected:
-  void SetUp() override {
-    const auto device = open_cuda_device(0);
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
-  }
   bool is_hopper() const { return device_->properties().cc == 90; }
 
   // The first `rows` rows' sums, as f32 bits.
@@ -101,8 +96,6 @@ class LinearOnGpu : public ::testing::Test {
     std::erase(out, 0);
     return out;
   }
-
-  std::shared_ptr<Device> device_;
 };
 
 TEST_F(LinearOnGpu, IdentityReadsEveryWeight) {

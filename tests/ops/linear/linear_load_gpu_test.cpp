@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/drawn_layer.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -17,12 +17,11 @@ using variants::DeviceBuffer;
 constexpr std::int64_t kCols = 2112, kDepth = 2112, kMostRows = 300, kLoadRows = 2048;
 constexpr int kCalls = 50;  // of a graph
 
-class LinearUnderLoad : public ::testing::Test {
+class LinearUnderLoad : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = open_cuda_device(0);
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     stream_ = device_->create_stream().value();
     other_ = device_->create_stream().value();
   }
@@ -32,7 +31,6 @@ class LinearUnderLoad : public ::testing::Test {
     device_->destroy_stream(other_).value();
   }
 
-  std::shared_ptr<Device> device_;
   Stream stream_, other_;
 };
 

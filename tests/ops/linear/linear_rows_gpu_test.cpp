@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/drawn_layer.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -22,13 +22,8 @@ using Words = std::vector<std::uint16_t>;
 
 constexpr std::int64_t kCols = 200;
 
-class LinearRowsOnGpu : public ::testing::Test {
+class LinearRowsOnGpu : public GpuDeviceTest {
  protected:
-  void SetUp() override {
-    const auto device = open_cuda_device(0);
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
-  }
   // Sums of the first rows of x, as floats.
   std::vector<float> sums(const DrawnLayer& layer, const DeviceBuffer& packed,
                           const DeviceBuffer& x, std::int64_t rows, int split = 0) const {
@@ -58,8 +53,6 @@ class LinearRowsOnGpu : public ::testing::Test {
   DeviceBuffer placed(const DrawnLayer& layer) const {
     return {*device_, layer.packed.data(), layer.packed.size()};
   }
-
-  std::shared_ptr<Device> device_;
 };
 
 TEST_F(LinearRowsOnGpu, AreTheSameInAnyNumberUpTo300) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/drawn_layer.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -81,12 +81,11 @@ struct TwoWeights {
                      out{*device, static_cast<std::size_t>(kSlots*kMostRows*kCols * 4)};
 };
 
-class SettledOnGpu : public ::testing::Test {
+class SettledOnGpu : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = open_cuda_device(0);
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (device_->properties().cc != 90) GTEST_SKIP() << "compute capability 9.0 fetches early";
     stream_ = device_->create_stream().value();
   }
@@ -94,7 +93,6 @@ class SettledOnGpu : public ::testing::Test {
     if (stream_.handle != nullptr) device_->destroy_stream(stream_).value();
   }
 
-  std::shared_ptr<Device> device_;
   Stream stream_ = {};
 };
 

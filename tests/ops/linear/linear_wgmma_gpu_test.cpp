@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/gpu_device_test.h"
 #include "ops/linear/linear_case.h"
-#include "ops/test_runtime.h"
 
 namespace diecast {
 namespace {
@@ -22,12 +22,11 @@ using variants::DeviceBuffer;
 
 constexpr std::int64_t kCols = 712, kDepth = 64 * 33 + 48;
 
-class LinearWgmma : public ::testing::Test {
+class LinearWgmma : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = runtime_->default_device();
-    if (!device) GTEST_SKIP() << device.error().message();
-    device_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (device_->properties().cc != 90) GTEST_SKIP() << "wgmma is of compute capability 9.0";
     tiles_.emplace(*device_, packed_.data(), packed_.size());
     factor_.emplace(*device_, &kFactor, sizeof kFactor);
@@ -66,8 +65,6 @@ class LinearWgmma : public ::testing::Test {
       variants::drawn_tiles(ceil_div(kCols, 64) * ceil_div(kDepth, 64), random_);
   const std::vector<std::uint8_t> x_ =
       variants::Numbers(DType::bf16, 1500 * kDepth, 1, random_).bytes;
-  std::shared_ptr<Runtime> runtime_ = test_runtime();
-  std::shared_ptr<Device> device_;
   std::optional<DeviceBuffer> tiles_, factor_;
 };
 

@@ -5,25 +5,24 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/gpu_device_test.h"
 #include "ops/math/functions.h"
-#include "ops/test_runtime.h"
 
 namespace diecast::math_test {
 namespace {
 
-class MathOnGpu : public ::testing::Test {
+class MathOnGpu : public GpuDeviceTest {
  protected:
   void SetUp() override {
-    const auto device = test_runtime()->default_device();
-    if (!device) GTEST_SKIP() << device.error().message();
-    gpu_ = *device;
+    GpuDeviceTest::SetUp();
+    if (IsSkipped()) return;
     const auto host = open_host_device({});
     if (!host) GTEST_SKIP() << host.error().message();
     host_ = *host;
   }
   void expect_equal(std::size_t function, DType type, const Numbers& numbers) {
     const auto y = exponents(1 << 16, type);
-    const auto got = Functions(gpu_, type).results(function, numbers, y),
+    const auto got = Functions(device_, type).results(function, numbers, y),
                want = Functions(host_, type).results(function, numbers, y);
     for (std::size_t i = 0; i < got.size(); ++i)
       ASSERT_EQ(std::memcmp(&got[i], &want[i], sizeof got[i]), 0)
@@ -35,7 +34,7 @@ class MathOnGpu : public ::testing::Test {
     for (std::size_t function = 0; function < functions().size(); ++function)
       expect_equal(function, type, numbers_apart(1, 16));
   }
-  std::shared_ptr<Device> gpu_, host_;
+  std::shared_ptr<Device> host_;
 };
 
 TEST_F(MathOnGpu, OfBf16HasTheHostsBits) { expect_all_equal(DType::bf16); }
@@ -47,17 +46,17 @@ TEST_P(MathOnGpuOfFloats, HasTheHostsBits) {
   expect_equal(GetParam(), DType::f32, numbers_apart(4093, 32));
 }
 TEST_P(MathOnGpuOfFloats, HasTheHostsSumOfAll) {
-  EXPECT_EQ(Functions(gpu_, DType::f32).sum_of_all(GetParam()), functions()[GetParam()].sum);
+  EXPECT_EQ(Functions(device_, DType::f32).sum_of_all(GetParam()), functions()[GetParam()].sum);
 }
 TEST_P(MathOnGpuOfFloats, IsWithinItsBounds) {
-  Functions on(gpu_, DType::f32);
+  Functions on(device_, DType::f32);
   expect_within_bounds(on, GetParam(), kAllFloats, true);
 }
 INSTANTIATE_TEST_SUITE_P(Functions, MathOnGpuOfFloats, every_function(), function_name);
 
 // To the functions that they stand for, of arguments from 1/8 to 8, where each is at home.
 TEST_F(MathOnGpu, ApproximationsAreNear) {
-  Functions fast(gpu_, DType::f32, true), on(gpu_, DType::f32);
+  Functions fast(device_, DType::f32, true), on(device_, DType::f32);
   const Numbers numbers{0x3E000000, 0x1001, (0x41000000 - 0x3E000000) / 0x1001};
   const std::vector<std::uint32_t> y = {0x3FC00000};  // 1.5
   for (std::size_t function = 0; function < functions().size(); ++function) {

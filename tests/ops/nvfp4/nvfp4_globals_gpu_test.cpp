@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 
 namespace diecast {
 namespace {
@@ -43,18 +43,17 @@ bool equal(std::uint32_t word, float wanted) {
                             : word == std::bit_cast<std::uint32_t>(wanted);
 }
 
-TEST(Nvfp4Globals, EqualTheProcessorsOnGpu) {
-  const auto found = test_runtime()->default_device();
-  if (!found) GTEST_SKIP() << found.error().message();
-  const std::shared_ptr<Device> device = *found;
+class Nvfp4Globals : public GpuDeviceTest {};
+
+TEST_F(Nvfp4Globals, EqualTheProcessorsOnGpu) {
   const auto runtime = test_runtime_with("nvfp4_globals.cu");
-  const auto one = runtime->specialize_for("nvfp4_globals", Bindings{}, *device).value();
-  const auto kernel = runtime->preload(one, device).value();
+  const auto one = runtime->specialize_for("nvfp4_globals", Bindings{}, *device_).value();
+  const auto kernel = runtime->preload(one, device_).value();
 
   const std::vector<std::uint32_t> amax = amaxes();
   const std::size_t count = amax.size(), bytes = count * sizeof amax[0];
-  DeviceBuffer in(*device, bytes), sixths(*device, bytes), decodes(*device, bytes);
-  device->copy_to_device(in.data_pointer(), amax.data(), bytes, {}).value();
+  DeviceBuffer in(*device_, bytes), sixths(*device_, bytes), decodes(*device_, bytes);
+  device_->copy_to_device(in.data_pointer(), amax.data(), bytes, {}).value();
   kernel
       ->launch({{"amax", in.argument(DType::u32)},
                 {"encode_sixth", sixths.argument(DType::u32)},
@@ -63,9 +62,9 @@ TEST(Nvfp4Globals, EqualTheProcessorsOnGpu) {
                {})
       .value();
   std::vector<std::uint32_t> sixth(count), decode(count);
-  device->copy_to_host(sixth.data(), sixths.data_pointer(), bytes, {}).value();
-  device->copy_to_host(decode.data(), decodes.data_pointer(), bytes, {}).value();
-  device->synchronize({}).value();
+  device_->copy_to_host(sixth.data(), sixths.data_pointer(), bytes, {}).value();
+  device_->copy_to_host(decode.data(), decodes.data_pointer(), bytes, {}).value();
+  device_->synchronize({}).value();
   for (std::size_t i = 0; i < count; ++i) {
     const Scales wanted = expected(std::bit_cast<float>(amax[i]));
     ASSERT_TRUE(equal(sixth[i], wanted.encode_sixth) && equal(decode[i], wanted.decode)) << amax[i];

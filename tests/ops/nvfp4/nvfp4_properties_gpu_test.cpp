@@ -1,20 +1,13 @@
 // quantize_nvfp4's edges and properties on a GPU.
 
 #include "ops/any_amax.h"
+#include "ops/gpu_device_test.h"
 #include "ops/nvfp4_properties.h"
 
 namespace diecast::testing {
 namespace {
 
-class Nvfp4OnGpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto opened = test_runtime()->default_device();
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device_ = *opened;
-  }
-  std::shared_ptr<Device> device_;
-};
+class Nvfp4OnGpu : public GpuDeviceTest {};
 
 TEST_F(Nvfp4OnGpu, EdgesAreAsTheReferenceHasThem) { expect_edges_as_the_reference(device_); }
 TEST_F(Nvfp4OnGpu, TransformsAreAsTheReferenceHasThem) {

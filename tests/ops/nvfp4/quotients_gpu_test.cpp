@@ -13,7 +13,7 @@
 
 #include "how_many.h"
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 
 namespace diecast {
 namespace {
@@ -110,13 +110,12 @@ Words edge_floats() {
   return edges;
 }
 
-TEST(Quotients, EqualTheProcessorsOnGpu) {
-  const auto found = test_runtime()->default_device();
-  if (!found) GTEST_SKIP() << found.error().message();
-  const std::shared_ptr<Device> device = *found;
+class QuotientsOnGpu : public GpuDeviceTest {};
+
+TEST_F(QuotientsOnGpu, EqualTheProcessors) {
   const bool all = testing::exhaustive();
   const std::uint32_t count = all ? 1u << 24 : 1u << 16;
-  Quotients quotients(device, count);
+  Quotients quotients(device_, count);
 
   Words a, b;
   for (const std::uint32_t x : edge_floats()) {
@@ -160,12 +159,10 @@ TEST(Quotients, EqualTheProcessorsOnGpu) {
 }
 
 // Every mantissa, at the ends and in the middle of the exponents that are promised.
-TEST(Quotients, ByAConstantEqualTheProcessorsOnGpu) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
+TEST_F(QuotientsOnGpu, ByAConstantEqualTheProcessors) {
   constexpr std::uint32_t kMantissas = 1u << 23;
   for (const int divisor : {6, 1536, 2688}) {
-    Quotients quotients(*device, kMantissas, divisor);
+    Quotients quotients(device_, kMantissas, divisor);
     const float by = static_cast<float>(divisor);
     std::uint32_t word;
     std::memcpy(&word, &by, sizeof word);
@@ -179,11 +176,9 @@ TEST(Quotients, ByAConstantEqualTheProcessorsOnGpu) {
 }
 
 // Every mantissa but the last, which is not promised: quotients by an inverse rest on it.
-TEST(Quotients, InversesEqualTheProcessorsOnGpu) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
+TEST_F(QuotientsOnGpu, InversesEqualTheProcessors) {
   constexpr std::uint32_t kMantissas = (1u << 23) - 1;
-  Quotients quotients(*device, kMantissas, 0, true);
+  Quotients quotients(device_, kMantissas, 0, true);
   const Words a(kMantissas, 0x3F800000u);
   for (const std::uint32_t exponent : {127u - 120, 127u - 90, 127u, 127u + 119}) {
     Words b(kMantissas);

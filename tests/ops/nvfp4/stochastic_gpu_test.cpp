@@ -2,21 +2,13 @@
 // replay.
 #include <diecast/base/library.h>
 
+#include "ops/gpu_device_test.h"
 #include "ops/stochastic_properties.h"
 
 namespace diecast::testing {
 namespace {
 
-class StochasticOnGpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto opened = test_runtime()->default_device();
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    if ((*opened)->properties().cc == 0) GTEST_SKIP() << "no CUDA device";
-    device_ = *opened;
-  }
-  std::shared_ptr<Device> device_;
-};
+class StochasticOnGpu : public GpuDeviceTest {};
 
 TEST_F(StochasticOnGpu, TheStateIsReadAtEachLaunch) {
   expect_state_is_read_at_each_launch(device_);

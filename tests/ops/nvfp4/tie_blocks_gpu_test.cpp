@@ -1,14 +1,14 @@
 // Blocks by factors that know of ties, on a GPU; see tie_blocks.h.
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 #include "ops/tie_blocks.h"
 
 namespace diecast {
 namespace {
 
-TEST(TieBlocksOnGpu, AreAsTheRecipeQuantizesThem) {
-  const auto device = test_runtime()->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
-  variants::expect_tie_blocks_as_the_recipe(*device);
+class TieBlocksOnGpu : public GpuDeviceTest {};
+
+TEST_F(TieBlocksOnGpu, AreAsTheRecipeQuantizesThem) {
+  variants::expect_tie_blocks_as_the_recipe(device_);
 }
 
 }  // namespace

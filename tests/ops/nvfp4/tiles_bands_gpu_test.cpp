@@ -4,7 +4,7 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include "ops/test_runtime.h"
+#include "ops/gpu_device_test.h"
 #include "ops/variants.h"
 
 namespace diecast {
@@ -15,15 +15,12 @@ struct Of {
   Bindings bindings;
 };
 
-class TilesInBandsOnGpu : public ::testing::TestWithParam<Of> {};
+class TilesInBandsOnGpu : public GpuDeviceTest, public ::testing::WithParamInterface<Of> {};
 
 TEST_P(TilesInBandsOnGpu, EqualTheReferenceToTheBit) {
-  const auto runtime = test_runtime();
-  const auto device = runtime->default_device();
-  if (!device) GTEST_SKIP() << device.error().message();
   const auto one =
-      runtime->specialize_for("quantize_nvfp4_tiles", GetParam().bindings, **device).value();
-  const auto kernel = runtime->preload(one, *device).value();
+      runtime_->specialize_for("quantize_nvfp4_tiles", GetParam().bindings, *device_).value();
+  const auto kernel = runtime_->preload(one, device_).value();
   // Bands are of eight tiles of 128 rows, of four where a row has more than 32 of them. Under seeds
   // that 3 divides a multiprocessor also gets one thread block at most.
   for (const variants::Case& on : {variants::Case{1024, 256, false, false, 1},
