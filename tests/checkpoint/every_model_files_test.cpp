@@ -78,7 +78,9 @@ class EveryModelsFiles : public Convert {
           << (verdict.faults.empty() ? "no fault" : verdict.faults[0].what);
     const auto back = dequantize_with_scalars(small_, home_);
     EXPECT_TRUE(back) << back.error().message();
-    if (back) EXPECT_EQ(shapes_of(Checkpoint::open(home_)->header()), shapes_of(folder));
+    if (back) {
+      EXPECT_EQ(shapes_of(Checkpoint::open(home_)->header()), shapes_of(folder));
+    }
     return quantized_in(small.header());
   }
 

@@ -47,6 +47,17 @@ TEST(ShippedManifests, HaveKernelsForEveryTarget) {
     }
 }
 
+TEST(ShippedManifests, TheFrontPageCountsTheKernelsOfNvfp4) {
+  testing::FakeMachine machine;
+  const std::string folder = DIECAST_SOURCE_DIR "/";
+  const auto all =
+      expand_manifest(*machine.runtime(), testing::text_of(folder + "cache/manifests/nvfp4.txt"),
+                      "nvfp4.txt", {}, expand_op);
+  ASSERT_TRUE(all) << all.error().message();
+  const std::string words = cat("0 of ", all->size(), " GPU kernels compiled");
+  EXPECT_NE(testing::text_of(folder + "README.md").find(words), std::string::npos) << words;
+}
+
 // Row lengths of a manifest's table of projections: the columns, and those of o and down over 2, 4
 // and 8 GPUs where they are whole blocks; what is left out is said.
 std::set<std::int64_t> lengths_of_the_table(const std::string& text) {
