@@ -139,6 +139,14 @@ DIECAST_C_API int32_t diecast_kernel_launch(diecast_handle kernel,
 DIECAST_C_API int32_t diecast_tune(diecast_handle runtime, diecast_handle device,
                                    const char* spelling, const char* sizes,
                                    diecast_line_callback on_record, void* user);
+/* The same with arguments in place of what the header alone would make: the value of a scalar (f32
+ * is 1 without it), a structure, a tensor that is read, such as indices, on the device and of the
+ * shape that it has at each point. Errors: those of diecast_kernel_launch for an argument that is
+ * wrong. */
+DIECAST_C_API int32_t diecast_tune_given(diecast_handle runtime, diecast_handle device,
+                                         const char* spelling, const char* sizes,
+                                         const diecast_argument* given, size_t count,
+                                         diecast_line_callback on_record, void* user);
 /* Chooses by these records too, the text of a tuning file. Errors: parse_error (a line is none). */
 DIECAST_C_API int32_t diecast_tuning_add(diecast_handle runtime, const char* records);
 

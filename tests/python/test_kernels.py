@@ -91,6 +91,49 @@ def test_tuning_is_measured_kept_and_chosen_by(matrix, tmp_path):
             runtime.tune("scale_rows T=f32", [{"rows": -1}], device="host")
 
 
+def test_tuning_takes_what_the_header_does_not_tell(tmp_path):
+    text = """/* diecast
+option type T {f32, i32}
+tune int THREADS {32, 64} = 32
+size n
+size count
+arg x in T [n]
+arg index in i32 [count]
+arg line struct Line 8
+arg shift i32
+arg y out T [count]
+arg n
+arg count
+launch grid(1) block(THREADS)
+exchange none
+*/
+struct Line { f32 first, second; };
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += THREADS) {
+    assert(index[i] < n && shift == 3 && line.second == 2.0f);
+    y[i] = x[index[i]];
+  }
+}
+"""
+    with diecast.Runtime(cache=tmp_path) as runtime:
+        kernel = diecast.kernel(text, name="gather", runtime=runtime)
+        given = {"index": numpy.array([7, 0, 3], "i4"), "line": numpy.array([1, 2], "f4"), "shift": 3}
+        sizes = [{"n": 8, "count": 3}]
+        assert len(kernel.tune(sizes, device="host", T="f32", **given)) == 2
+        records = kernel.tune(sizes, device="host", x=numpy.zeros(8, "i4"), **given)
+        assert len(records) == 2 and all("gather T=i32" in record for record in records)
+        for wrong, error in (({"index": None}, TypeError), ({"index": numpy.zeros(4, "i4")}, ValueError),
+                             ({"index": numpy.zeros(3, "i8")}, TypeError), ({"shift": "3"}, TypeError),
+                             ({"line": b"1234"}, ValueError), ({"y": numpy.zeros(3, "f4")}, ValueError),
+                             ({"count": 3}, ValueError), ({"indices": 3}, ValueError)):
+            with pytest.raises(error) as caught:
+                kernel.tune(sizes, device="host", T="f32", **{**given, **wrong})
+            assert isinstance(caught.value, diecast.Error) and caught.value.fix
+        del given["index"]
+        with pytest.raises(diecast.Error, match="the header does not tell what to give for index"):
+            kernel.tune(sizes, device="host", T="f32", **given)
+
+
 def test_scalars_are_checked_by_their_type():
     text = """// y = alpha * x + shift, each element.
 /* diecast

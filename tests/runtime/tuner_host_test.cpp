@@ -235,15 +235,15 @@ TEST_F(TunerOnHost, LaunchesWithTheArgumentsThatItsCallerGives) {
   };
   EXPECT_EQ(error_of(),
             "diecast: not_supported: gather: the header does not tell what to give for index\n"
-            "  fix: give its bytes: --given index=FILE (to `run` also as --in index=index.npy), or "
-            "in a program TuneRequest::given");
+            "  fix: give its bytes: --given index=FILE (to `run` also as --in index=index.npy), in "
+            "a program TuneRequest::given, in Python index=");
   const std::int32_t index[] = {3, 0, 0, 1, 2};
   const float x[] = {1, 2, 4, 8};
   request.given = {{"index", KernelArgument::tensor(DType::i32, index)},
                    {"x", KernelArgument::tensor(DType::f32, x)}};
   EXPECT_EQ(error_of(),
             "diecast: not_supported: gather: the header does not tell what to give for shift\n"
-            "  fix: give a value: --scalar shift=1");
+            "  fix: give a value: --scalar shift=1, in Python shift=1");
   request.given.emplace_back("shift", KernelArgument::scalar(std::int64_t{-3}));
   int runs = 0;
   request.check = [&](const TunedRun& run) -> Result<void> {

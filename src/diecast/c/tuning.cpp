@@ -1,7 +1,12 @@
 // Tuning of the C interface.
 #include <diecast/base/text.h>
+#include <diecast/c/kernel_arguments.h>
 #include <diecast/c/objects.h>
 #include <diecast/runtime/tuner.h>
+#include <diecast/runtime/tuning/extents.h>
+
+#include <algorithm>
+#include <span>
 
 namespace diecast::c {
 namespace {
@@ -25,6 +30,62 @@ Result<std::vector<RunSizes>> sizes_of(std::string_view text) {
   return out;
 }
 
+// A tensor of the shape that the header has at each point.
+Result<KernelArgument> tensor_given(const Specialization& kernel, const BoundArgument& wanted,
+                                    const diecast_argument& given, const Device& device,
+                                    std::span<const RunSizes> sizes) {
+  const TensorName name{kernel.tmpl().name(), wanted.name};
+  if (given.kind != DIECAST_TENSOR || given.tensor == nullptr)
+    return Error{ErrorCode::invalid_argument, cat(name.text(), ": it is a tensor"),
+                 "pass a tensor"};
+  DIECAST_CHECK(check_tensor(*given.tensor, name));
+  DIECAST_CHECK(check_place(*given.tensor, device, name));
+  const std::optional<DType> type = dtype_of(*given.tensor);
+  if (type != wanted.dtype)
+    return Error{ErrorCode::dtype_mismatch, cat(name.text(), ": it is ", type_text(*given.tensor)),
+                 cat("pass ", dtype_name(wanted.dtype))};
+  const Shape shape = shape_of(*given.tensor);
+  for (const RunSizes& at : sizes) {
+    DIECAST_TRY(const auto extents, extents_at(kernel, wanted, at));
+    if (std::ranges::equal(extents, std::span(shape.dims).first(shape.rank))) continue;
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat(name.text(), ": it is ", shape.text(), ", and another shape at ", run_sizes_text(at)),
+        "pass the sizes for which it is meant"};
+  }
+  return KernelArgument::tensor(*type, data_of(given.tensor), row_stride_of(*given.tensor));
+}
+
+Result<KernelArgument> value_given(const Specialization& kernel, const BoundArgument& wanted,
+                                   const diecast_argument& given, const Device& device,
+                                   std::span<const RunSizes> sizes) {
+  if (wanted.kind == Argument::Kind::tensor)
+    return tensor_given(kernel, wanted, given, device, sizes);
+  if (wanted.kind == Argument::Kind::scalar)
+    return scalar_of({kernel.tmpl().name(), wanted.name}, wanted.dtype, given);
+  if (given.kind == DIECAST_BYTES && given.integer == wanted.bytes)
+    return KernelArgument::bytes(given.bytes, static_cast<std::size_t>(wanted.bytes));
+  return Error{ErrorCode::invalid_argument,
+               cat(kernel.tmpl().name(), ": ", wanted.name, ": it is a structure of ", wanted.bytes,
+                   " bytes"),
+               "pass its bytes"};
+}
+
+Result<GivenArguments> arguments_given(const Specialization& kernel,
+                                       std::span<const diecast_argument> given,
+                                       const Device& device, std::span<const RunSizes> sizes) {
+  GivenArguments out;
+  for (const diecast_argument& one : given) {
+    const std::string name = one.name == nullptr ? "" : one.name;
+    out.emplace_back(name, KernelArgument::scalar(0.0f));
+    DIECAST_CHECK(check_given(kernel.tmpl(), out));
+    const auto& all = kernel.arguments();
+    const auto wanted = std::ranges::find(all, name, &BoundArgument::name);
+    DIECAST_TRY(out.back().second, value_given(kernel, *wanted, one, device, sizes));
+  }
+  return out;
+}
+
 }  // namespace
 }  // namespace diecast::c
 
@@ -35,6 +96,12 @@ extern "C" {
 
 std::int32_t diecast_tune(diecast_handle runtime, diecast_handle device, const char* spelling,
                           const char* sizes, diecast_line_callback on_record, void* user) {
+  return diecast_tune_given(runtime, device, spelling, sizes, nullptr, 0, on_record, user);
+}
+
+std::int32_t diecast_tune_given(diecast_handle runtime, diecast_handle device, const char* spelling,
+                                const char* sizes, const diecast_argument* given, std::size_t count,
+                                diecast_line_callback on_record, void* user) {
   return with_runtime(runtime, "diecast_tune", [&](Runtime& with) -> Result<void> {
     DIECAST_CHECK(check_given(spelling, "diecast_tune", "spelling"));
     DIECAST_CHECK(check_given(sizes, "diecast_tune", "sizes"));
@@ -44,6 +111,11 @@ std::int32_t diecast_tune(diecast_handle runtime, diecast_handle device, const c
     request.name = parsed.name;
     DIECAST_TRY(request.bindings, bindings_of(parsed));
     DIECAST_TRY(request.sizes, sizes_of(sizes));
+    if (count > 0) {
+      DIECAST_CHECK(check_given(given, "diecast_tune", "given"));
+      DIECAST_TRY(const Specialization kernel, with.specialize_for(spelling, *on));
+      DIECAST_TRY(request.given, arguments_given(kernel, {given, count}, *on, request.sizes));
+    }
     request.on_record = [&](const TuningRecord& record) -> Result<void> {
       const InCallback inside;
       if (on_record != nullptr) on_record(user, record.line().c_str());

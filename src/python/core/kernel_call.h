@@ -7,12 +7,6 @@
 
 namespace diecast::python {
 
-// What is said of an argument of a call, beside its name; _kernel.py has the same numbers.
-enum Trait : long { kWritten = 1, kStructure = 2, kParameter = 4, kNumber = 8 };
-
-// What a tensor's variant is chosen by: its type, dimensions and device.
-std::int64_t kind_of(const diecast_tensor& tensor);
-
 // A call as Python makes it, without `device` and `stream`, which are None where they are left out.
 // All references are borrowed.
 struct KernelCall {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "handles.h"
+#include "place.h"
 
 namespace diecast::python {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernel_call.h"
+#include "kernel_arguments.h"
 
 namespace diecast::python {
 

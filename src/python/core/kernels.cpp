@@ -3,13 +3,12 @@
 
 #include "allocate.h"
 #include "handles.h"
+#include "kernel_arguments.h"
 #include "kernel_call.h"
 #include "runtime.h"
 
 namespace diecast::python {
 namespace {
-
-constexpr int kMostArguments = 32;
 
 PyObject* kernel_prepare(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0, device = 0;
@@ -25,112 +24,6 @@ PyObject* kernel_spelling(PyObject*, PyObject* kernel) {
   const diecast_handle handle = handle_of(kernel);
   if (PyErr_Occurred() != nullptr) return nullptr;
   return text_of([&](diecast_text* text) { return diecast_kernel_spelling(handle, text); });
-}
-
-// The arguments of one launch, as they are read.
-class Arguments {
- public:
-  explicit Arguments(const char* op) : op_(op) {}
-
-  // `argument`: its name and traits. False: an exception is set.
-  bool add(PyObject* value, PyObject* argument);
-  // A number for the kind of the last one that was added: its type, dimensions and device.
-  std::int64_t kind() const;
-  bool last_is_tensor() const { return given_[count_ - 1].kind == DIECAST_TENSOR; }
-  bool launch(diecast_handle kernel, PyObject* device, PyObject* stream);
-
- private:
-  bool add_structure(PyObject* value, diecast_argument& to);
-  bool add_number(PyObject* value, diecast_argument& to);
-  bool add_tensor(PyObject* value, bool written, diecast_argument& to);
-
-  const char* op_;
-  diecast_argument given_[kMostArguments]{};
-  TensorArgument tensors_[kMostArguments];
-  const TensorArgument* read_[kMostArguments];
-  Ref structures_[kMostArguments];  // their bytes
-  int count_ = 0, tensor_count_ = 0;
-};
-
-bool Arguments::add_structure(PyObject* value, diecast_argument& to) {
-  const Ref view(PyMemoryView_FromObject(value));
-  if (!view) return false;
-  structures_[count_] = Ref(PyBytes_FromObject(view.get()));
-  char* bytes = nullptr;
-  Py_ssize_t size = 0;
-  if (!structures_[count_] ||
-      PyBytes_AsStringAndSize(structures_[count_].get(), &bytes, &size) != 0)
-    return false;
-  to.kind = DIECAST_BYTES;
-  to.bytes = bytes;
-  to.integer = size;
-  return true;
-}
-
-// A number goes by its Python type, or as what converts to one. A tensor does not, even one of no
-// dimensions: it may lie on a GPU, and reading it would wait.
-bool Arguments::add_number(PyObject* value, diecast_argument& to) {
-  const bool tensor = PyObject_HasAttrString(value, "__dlpack__") != 0;
-  if (!tensor && PyIndex_Check(value) != 0) {
-    to.kind = DIECAST_INTEGER;
-    const Ref whole(PyNumber_Index(value));
-    return whole && integer_of(whole.get(), to.integer, op_, to.name);
-  }
-  to.kind = DIECAST_NUMBER;
-  to.number = tensor ? -1 : PyFloat_AsDouble(value);
-  if (!tensor && PyErr_Occurred() == nullptr) return true;
-  PyErr_Clear();
-  raise_about("dtype_mismatch", op_, to.name, "is no number",
-              tensor ? "pass its .item()" : "pass an int or a float");
-  return false;
-}
-
-bool Arguments::add_tensor(PyObject* value, bool written, diecast_argument& to) {
-  TensorArgument& tensor = tensors_[count_];
-  if (!tensor.read(value, op_, to.name)) return false;
-  if (written && tensor.is_read_only()) {
-    raise_about("invalid_argument", op_, to.name, "is read-only", "pass memory to write to");
-    return false;
-  }
-  to.kind = DIECAST_TENSOR;
-  to.tensor = tensor.get();
-  read_[tensor_count_++] = &tensor;
-  return true;
-}
-
-bool Arguments::add(PyObject* value, PyObject* argument) {
-  if (count_ == kMostArguments) {
-    raise("invalid_argument", "the kernel is given too many arguments", "give each once");
-    return false;
-  }
-  diecast_argument& to = given_[count_];
-  to.name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(argument, 0), nullptr);
-  const long traits = PyLong_AsLong(PyTuple_GetItem(argument, 1));
-  bool read = true;
-  if ((traits & kStructure) != 0) {
-    read = add_structure(value, to);
-  } else if ((traits & kNumber) != 0) {
-    read = add_number(value, to);
-  } else {
-    read = add_tensor(value, (traits & kWritten) != 0, to);
-  }
-  ++count_;
-  return read;
-}
-
-std::int64_t Arguments::kind() const {
-  const diecast_argument& last = given_[count_ - 1];
-  return last.kind == DIECAST_TENSOR ? kind_of(*last.tensor) : last.kind;
-}
-
-bool Arguments::launch(diecast_handle kernel, PyObject* device, PyObject* stream) {
-  Place place;
-  if (!place_of(place, device, stream, read_, tensor_count_, op_)) return false;
-  const auto launch = [&] {
-    return diecast_kernel_launch(kernel, given_, static_cast<std::size_t>(count_), place.stream);
-  };
-  const int code = place.host ? without_gil(launch) : launch();
-  return code == diecast_ok || raise_last() != nullptr;
 }
 
 // What calls of one form have in common, as _kernel.py made it: the template's name, the name and
@@ -185,11 +78,6 @@ Ref variant_of(const Form& form, PyObject* key, PyObject* tensors, PyObject* nam
 }
 
 }  // namespace
-
-std::int64_t kind_of(const diecast_tensor& tensor) {
-  return tensor.type_code | tensor.type_bits << 8 | std::int64_t{tensor.ndim} << 16 |
-         std::int64_t{tensor.device_type} << 24 | std::int64_t{tensor.device_id} << 32;
-}
 
 Ref values_of(PyObject* tensors, PyObject* named) {
   const Py_ssize_t first = PyTuple_Size(tensors);

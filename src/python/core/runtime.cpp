@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "handles.h"
+#include "kernel_arguments.h"
 
 namespace diecast::python {
 namespace {
@@ -139,14 +140,24 @@ void on_line(void* user, const char* line) {
   PyGILState_Release(state);
 }
 
+// tune(runtime, device, spelling, sizes, values, arguments) -> the records. arguments: the name and
+// traits of each value.
 PyObject* tune(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0, device = 0;
   const char *spelling = nullptr, *sizes = nullptr;
-  if (!PyArg_ParseTuple(arguments, "KKss", &runtime, &device, &spelling, &sizes)) return nullptr;
+  PyObject *values = nullptr, *names = nullptr;
+  if (!PyArg_ParseTuple(arguments, "KKssO!O!", &runtime, &device, &spelling, &sizes, &PyTuple_Type,
+                        &values, &PyTuple_Type, &names))
+    return nullptr;
+  Arguments given("tune");
+  for (Py_ssize_t i = 0; i < PyTuple_Size(values); ++i)
+    if (!given.add(PyTuple_GetItem(values, i), PyTuple_GetItem(names, i))) return nullptr;
   Ref lines(PyList_New(0));
   if (!lines) return nullptr;
-  const Ref done(none_of(
-      [&] { return diecast_tune(runtime, device, spelling, sizes, on_line, lines.get()); }));
+  const Ref done(none_of([&] {
+    return diecast_tune_given(runtime, device, spelling, sizes, given.data(), given.size(), on_line,
+                              lines.get());
+  }));
   return done ? lines.release() : nullptr;
 }
 

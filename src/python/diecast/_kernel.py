@@ -89,13 +89,18 @@ class Kernel(_core.Launcher):
         lines = [line for target in targets for line in self.variants(target, **fixed)]
         return self.runtime.warm("\n".join(lines))
 
-    def tune(self, sizes, device=None, save=None, **fixed):
+    def tune(self, sizes, device=None, save=None, **named):
         """Times every configuration at each of `sizes` ({"rows": 16, "cols": 4096}); later calls take
         the quickest. save: a file that gets the records, which DIECAST_TUNING may name.
 
-        Returns the records. Raises ArgumentError where the header does not tell how to make an
-        argument."""
-        records = self.runtime.tune(self._spelling(fixed), sizes, device)
+        named: parameters, and arguments that are not drawn, by name: scalars (f32 is 1 without), a
+        structure, tensors of indices on the device. Returns the records. Raises ArgumentError where
+        the header does not tell how to make an argument that is not given."""
+        given = {name: value for name, value in named.items() if name in self._names}
+        parameters = {name: value for name, value in named.items() if name not in given}
+        self._bind_types(given, parameters)
+        records = self.runtime._tune(self._spelling(parameters), sizes, device, tuple(given.values()),
+                                     tuple((name, self._traits(name)) for name in given))
         self._prepared.clear()
         self._forms.clear()
         self._forget()

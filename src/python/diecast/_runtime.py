@@ -107,11 +107,16 @@ class Runtime:
 
         Returns the records, lines of a tuning file; the runtime chooses by them from then on. Never
         call it while serving."""
+        return self._tune(spelling, sizes, device, (), ())
+
+    def _tune(self, spelling, sizes, device, values, arguments):
+        """The same with values of arguments, and the name and traits of each."""
         sizes = list(sizes)
         if not all(isinstance(point, dict) for point in sizes):
             raise DtypeError("dtype_mismatch", "tune: sizes are no dicts", 'pass a list as [{"rows": 16}]')
         points = (" ".join(f"{name}={size}" for name, size in point.items()) for point in sizes)
-        return _core.tune(self.handle, _core.device_handle(device), spelling, "\n".join(points))
+        return _core.tune(self.handle, _core.device_handle(device), spelling, "\n".join(points), values,
+                          arguments)
 
     def add_tuning(self, records):
         """Chooses by these records too: the text of a tuning file, or its lines."""

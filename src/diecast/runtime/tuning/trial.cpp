@@ -26,10 +26,10 @@ Error not_told(const Specialization& specialization, const BoundArgument& argume
   const std::string_view name = argument.name;
   return {ErrorCode::not_supported,
           cat(specialization.tmpl().name(), ": the header does not tell what to give for ", name),
-          readable ? cat("give a value: --scalar ", name, "=1")
+          readable ? cat("give a value: --scalar ", name, "=1, in Python ", name, "=1")
                    : cat("give its bytes: --given ", name, "=FILE",
                          tensor ? cat(" (to `run` also as --in ", name, "=", name, ".npy)") : "",
-                         ", or in a program TuneRequest::given")};
+                         ", in a program TuneRequest::given, in Python ", name, "=")};
 }
 
 Result<std::int64_t> size_of(const Specialization& specialization, const BoundArgument& size,
