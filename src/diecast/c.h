@@ -182,8 +182,9 @@ DIECAST_C_API int32_t diecast_op_run(diecast_handle prepared, const void* tensor
  * quantize_nvfp4 with `square` gives for each whole weight. Every rank calls with the same weights
  * and options; ranks null: there is one. Waits for the stream. The columnwise side is
  * transpose_nvfp4's. Errors: those of cast_master_weights_to_nvfp4
- * (diecast/ops/weights/master_weights.h), the same on every rank; driver_error (a function of
- * `ranks` failed). */
+ * (diecast/ops/weights/master_weights.h), the same on every rank, and so are those of a rank's own
+ * weights and options; driver_error (a function of `ranks` failed). A rank with a closed handle, or
+ * without functions, fails alone. */
 DIECAST_C_API int32_t diecast_cast_master_weights(diecast_handle runtime, diecast_handle device,
                                                   const diecast_master_weight* weights,
                                                   size_t count, const diecast_ranks* ranks,

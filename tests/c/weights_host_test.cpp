@@ -98,6 +98,7 @@ class CWeights : public testing::COnHost {
     diecast_master_cast_options options{};
     options.size = sizeof options;
     options.model = "f32";
+    options.fault = fault_[ranks == nullptr ? 0 : ranks->rank], options.fault_fix = "find it";
     return diecast_cast_master_weights(runtime_, host_, &weight.weight, 1, ranks, &options,
                                        nullptr);
   }
@@ -130,6 +131,7 @@ class CWeights : public testing::COnHost {
     EXPECT_EQ(got.scale, wanted.scale);
     EXPECT_EQ(got.amax, wanted.amax);
   }
+  const char* fault_[2] = {nullptr, nullptr};
   std::int32_t codes_[2] = {-1, -1};
   std::string errors_[2];
 };
@@ -165,6 +167,24 @@ TEST_F(CWeights, AFunctionThatFailsIsAnErrorOnItsRank) {
     EXPECT_NE(errors_[i].find("all_reduce_max of the caller's ranks returned 7"), std::string::npos)
         << errors_[i];
   }
+}
+
+TEST_F(CWeights, WhatIsWrongOnOneRankIsAnErrorOnBoth) {
+  const auto expect_both = [&](Weight(&weights)[2], std::int32_t code, const std::string& text) {
+    Meeting meeting;
+    Rank ranks[2] = {{&meeting, 0}, {&meeting, 1}};
+    cast_together(ranks, weights);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(codes_[i], code) << errors_[i];
+      EXPECT_NE(errors_[i].find(text), std::string::npos) << errors_[i];
+    }
+  };
+  Weight weights[2] = {{0, 16}, {16, kElements}};
+  weights[1].weight.amax = nullptr;
+  expect_both(weights, diecast_missing_buffer, "rank 1: diecast_cast_master_weights: amax");
+  weights[1].weight.amax = weights[1].amax_t.get();
+  fault_[1] = "its file is gone";
+  expect_both(weights, diecast_invalid_argument, "rank 1: its file is gone\n  fix: find it");
 }
 
 TEST_F(CWeights, BadInputIsAnError) {

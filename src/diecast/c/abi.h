@@ -248,6 +248,10 @@ typedef struct diecast_master_cast_options {
   const char* layout;    /* where block scales lie: linear (null), s128x4, s8x4 */
   int32_t keep_shards;   /* codes are not gathered: each rank has its own */
   int32_t padded_scales; /* linear scales lie in 128n rows of 4n columns */
+  /* Not null: why this rank's caller cannot give its weights, of which none are read. The call
+   * tells the other ranks, which wait for it: all fail with it. fault_fix: what mends it. */
+  const char* fault;
+  const char* fault_fix;
 } diecast_master_cast_options;
 
 #ifdef __cplusplus

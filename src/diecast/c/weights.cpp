@@ -73,16 +73,32 @@ Result<Tensor> shard_of(const diecast_master_weight& given, const Device& device
   return out;
 }
 
-Result<MasterCastOptions> options_of(const diecast_master_cast_options& given,
-                                     std::shared_ptr<Device> device) {
-  MasterCastOptions out;
-  DIECAST_TRY(const FloatType model, read_word<FloatType>(given.model, kFunction, "model"));
-  out.model = *parse_dtype(word(model));
-  out.gather = given.keep_shards == 0;
-  out.padded_scales = given.padded_scales != 0;
-  out.device = std::move(device);
-  return out;
-}
+// What a call casts, and how.
+struct Cast {
+  std::vector<QuantizedTensor> models;
+  std::vector<Tensor> masters;
+  std::vector<std::int64_t> starts;
+  MasterCastOptions options;
+
+  Result<void> read(std::span<const diecast_master_weight> weights,
+                    const diecast_master_cast_options& given, const Device& device) {
+    if (given.fault != nullptr)
+      return Error{ErrorCode::invalid_argument, given.fault,
+                   given.fault_fix == nullptr ? "" : given.fault_fix};
+    DIECAST_TRY(const ScaleLayout layout,
+                read_word<ScaleLayout>(given.layout, kFunction, "layout"));
+    DIECAST_TRY(const FloatType model, read_word<FloatType>(given.model, kFunction, "model"));
+    options.model = *parse_dtype(word(model));
+    options.gather = given.keep_shards == 0;
+    options.padded_scales = given.padded_scales != 0;
+    for (const diecast_master_weight& weight : weights) {
+      DIECAST_TRY(models.emplace_back(), weight_of(weight, layout, device));
+      DIECAST_TRY(masters.emplace_back(), shard_of(weight, device));
+      starts.push_back(weight.start);
+    }
+    return {};
+  }
+};
 
 }  // namespace
 }  // namespace diecast::c
@@ -103,24 +119,18 @@ std::int32_t diecast_cast_master_weights(diecast_handle runtime, diecast_handle 
     DIECAST_TRY(const auto on, device_of(device, *with->runtime, kFunction));
     DIECAST_TRY(const auto given,
                 read_structure(options, diecast_master_cast_options{}, "options"));
-    DIECAST_TRY(const ScaleLayout layout,
-                read_word<ScaleLayout>(given.layout, kFunction, "layout"));
-    DIECAST_TRY(const MasterCastOptions cast_with, options_of(given, on));
-    std::vector<QuantizedTensor> models;
-    std::vector<Tensor> masters;
-    std::vector<std::int64_t> starts;
-    for (const diecast_master_weight& weight : std::span(weights, count)) {
-      DIECAST_TRY(models.emplace_back(), weight_of(weight, layout, *on));
-      DIECAST_TRY(masters.emplace_back(), shard_of(weight, *on));
-      starts.push_back(weight.start);
-    }
     std::optional<CallbackCommunicator> group;
     if (ranks != nullptr) {
       DIECAST_TRY(const diecast_ranks all, read_structure(ranks, diecast_ranks{}, "ranks"));
       DIECAST_TRY(group, communicator_of(all));
     }
-    return cast_master_weights_to_nvfp4(*with->runtime, models, masters, starts,
-                                        group ? &*group : nullptr, cast_with, Stream{stream});
+    Cast cast;
+    cast.options.device = on;
+    const Result<void> read = cast.read(std::span(weights, count), given, *on);
+    const Error fault = read ? Error{} : read.error();  // the others have to hear of it
+    if (!read) cast.options.fault = &fault;
+    return cast_master_weights_to_nvfp4(*with->runtime, cast.models, cast.masters, cast.starts,
+                                        group ? &*group : nullptr, cast.options, Stream{stream});
   });
 }
 

@@ -2,6 +2,7 @@
 #include "tensor.h"
 
 #include <cstring>
+#include <string>
 
 namespace diecast::python {
 namespace {
@@ -92,6 +93,24 @@ bool TensorArgument::take(const diecast_tensor& tensor, std::uint64_t flags) {
   return true;
 }
 
+// What a framework raised instead of a view is an error of diecast's with its words. Returns -1.
+static int not_passed(const char* op, const char* name) {
+  std::string what = "is no tensor that DLPack passes";
+  if (PyErr_ExceptionMatches(PyExc_Exception) != 0) {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    const Ref kind(type), raised(value), from(trace);
+    const Ref text(value == nullptr ? nullptr : PyObject_Str(value));
+    const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+    if (words != nullptr) what += ": " + std::string(words, std::strcspn(words, "\n"));
+    PyErr_Clear();
+  }
+  if (PyErr_Occurred() == nullptr)
+    raise_about("dtype_mismatch", op, name, what.c_str(),
+                "pass a plain dense tensor that has memory, of a type that diecast knows");
+  return -1;
+}
+
 int TensorArgument::by_exchange(PyObject* object, const char* op, const char* name) {
   const auto [exchange, dispatches] = type_of_tensor(object);
   if (dispatches) {
@@ -104,14 +123,11 @@ int TensorArgument::by_exchange(PyObject* object, const char* op, const char* na
   exchange_ = exchange;
   if (exchange->view_from_object != nullptr) {
     if (exchange->view_from_object(object, &tensor_) == 0) return 1;
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, "DLPack gave no tensor");
-    return -1;
+    return not_passed(op, name);
   }
   if (exchange->managed_from_object == nullptr) return 0;
-  if (exchange->managed_from_object(object, &versioned_) != 0 || versioned_ == nullptr) {
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_TypeError, "DLPack gave no tensor");
-    return -1;
-  }
+  if (exchange->managed_from_object(object, &versioned_) != 0 || versioned_ == nullptr)
+    return not_passed(op, name);
   return take(versioned_->tensor, versioned_->flags) ? 1 : -1;
 }
 

@@ -94,10 +94,10 @@ PyObject* cast_master_weights(PyObject*, PyObject* arguments) {
   diecast_ranks functions{};
   diecast_master_cast_options options{};
   options.size = sizeof options;
-  if (!PyArg_ParseTuple(arguments, "KO!OOiiOOzzpp", &runtime, &PyList_Type, &list, &device, &stream,
-                        &functions.rank, &functions.count, &ranks.all_reduce_max, &ranks.all_gather,
-                        &options.model, &options.layout, &options.keep_shards,
-                        &options.padded_scales))
+  if (!PyArg_ParseTuple(arguments, "KO!OOiiOOzzpp|ss", &runtime, &PyList_Type, &list, &device,
+                        &stream, &functions.rank, &functions.count, &ranks.all_reduce_max,
+                        &ranks.all_gather, &options.model, &options.layout, &options.keep_shards,
+                        &options.padded_scales, &options.fault, &options.fault_fix))
     return nullptr;
   Weights weights;
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i)

@@ -1,11 +1,14 @@
 """Sharded master weights over a torch.distributed group: FSDP2 on two ranks, and one rank's faults."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
+import two_ranks
 from conftest import ROOT
 
 import diecast
@@ -47,6 +50,24 @@ def test_two_ranks_under_fsdp2():
                                    for line in lines), done.stdout
 
 
+def test_ranks_that_disagree_fail_together_and_go_on():
+    done = subprocess.run([sys.executable, Path(__file__).parent / "two_ranks.py"], capture_output=True,
+                          text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = {}
+    for line in done.stdout.split("\n")[1:]:
+        fault, rank, kind, text = json.loads(line)
+        said.setdefault(fault, {})[rank] = kind, text
+    assert said.pop("nothing wrong") == {0: ("", "equal"), 1: ("", "equal")}
+    assert len(said) == len(two_ranks.FAULTS) - 1
+    for fault, of_ranks in said.items():
+        kind, text = of_ranks[0]
+        assert kind in ("ArgumentError", "DtypeError"), (fault, text)
+        assert "rank 1" in text and "fix: " in text, (fault, text)
+        own = of_ranks[1][1].partition("\n")[0]
+        assert own in text, (fault, own, text)  # the same, or without "rank 1: "
+
+
 @pytest.mark.parametrize("layout", ["linear", "s128x4"])
 def test_one_rank_casts_the_whole(layout):
     masters = [matrix(33, 64), matrix(16, 40), matrix(5, 16).bfloat16().float()]
@@ -86,7 +107,8 @@ def test_a_weight_with_transformer_engines_fields():
     ({"fsdp_shard_model_weights": [None]}, diecast.ArgumentError, "fsdp_shard_model_weights"),
     ({"model_weights": [matrix(4, 32)]}, diecast.DtypeError, "no weight in NVFP4"),
     ({"master_weights": [matrix(4, 32).long()]}, diecast.DtypeError, "i64"),
-    ({"master_weights": ["x"]}, AttributeError, "numel"),
+    ({"master_weights": ["x"]}, diecast.DtypeError, "master is str, no tensor"),
+    ({"model_dtype": torch.int8}, diecast.ArgumentError, "dtype = torch.int8"),
 ])
 def test_faults(change, error, text):
     given = {"model_weights": [blank(4, 32)], "master_weights": [matrix(4, 32)], "start_offsets": [0]}

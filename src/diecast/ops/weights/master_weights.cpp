@@ -134,6 +134,7 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare_family(
   DIECAST_TRY(Agreement agreement, Agreement::open(communicator, state->device));
   std::vector<ShardedWeight> list;
   const auto plan_alone = [&]() -> Result<RankPlan> {
+    if (options.fault != nullptr) return *options.fault;
     if (options.group_size != 0 && options.group_size != state->ranks) {
       return Error{ErrorCode::invalid_argument,
                    cat(family.op, ": the group has ", state->ranks, " ranks, the caller expects ",

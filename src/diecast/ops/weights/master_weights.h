@@ -32,6 +32,9 @@ struct MasterCastOptions {
   // 4n rows of 128n columns), zeros in the padding.
   bool padded_scales = false;
   int group_size = 0;  // not 0: an error when the communicator's is another
+  // Why this rank's caller has no weights to give: every rank fails with it, and none waits. Null:
+  // it has them.
+  const Error* fault = nullptr;
   // Empty, or one a weight: where not null, the memory of the bytes that shard_storage() calls
   // touched, in place of the weight's own data, which may then be null. Only with gather = false.
   std::span<void* const> fragments{};

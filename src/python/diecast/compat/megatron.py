@@ -53,6 +53,8 @@ def quantize_nvfp4_param_shard(model_params, main_params, start_offsets, data_pa
     Empty lists: nothing happens, and no rank is waited for."""
     if fsdp_shard_model_params is not None:
         only("quantize_nvfp4_param_shard", fsdp_shard_model_params=("a list", (None,)))
+    if len(model_params) == 0:
+        return
     ops.quantize_master_weights(model_params, main_params, start_offsets, data_parallel_group,
                                 gather=False)
 

@@ -6,10 +6,11 @@ import torch
 import torch.distributed as dist
 
 from .. import _core
-from .._errors import ArgumentError, DtypeError
+from .._errors import ArgumentError, DtypeError, Error
 from .._runtime import runtime
+from ._arguments import tensors
 from ._ops import computes_on_host
-from ._tensor import NVFP4Tensor
+from ._tensor import NVFP4Tensor, word
 
 
 class _Memory:
@@ -36,6 +37,7 @@ class _Communicator:
 
     def __init__(self, group, device):
         self._group, self._device = group, device
+        self.spoke = False  # whether the other ranks heard of this one
 
     def _on(self, stream):
         if self._device.type != "cuda":
@@ -52,6 +54,7 @@ class _Communicator:
 
     def all_gather(self, address, offsets, counts, stream):
         """Parts are not of one size, so that each rank sends its own to all."""
+        self.spoke = True
         with self._on(stream):
             for rank, (offset, count) in enumerate(zip(offsets, counts)):
                 if count > 0:
@@ -62,6 +65,10 @@ class _Communicator:
 def _buffers(weight):
     """Codes, block scales, amax and columns of diecast's tensor, or of Transformer Engine's."""
     if isinstance(weight, NVFP4Tensor):
+        if weight.profile != "te" or weight.decode is not None:
+            what = "a decode scale of its own" if weight.profile == "te" else f"profile {weight.profile}"
+            raise ArgumentError("not_supported", f"a weight has {what}, which casting would not change",
+                                "make it by NVFP4Tensor.quantize(.., square=True)")
         return weight.data, weight.scale, weight.amax, weight.shape[-1]
     fields = [getattr(weight, name, None) for name in
               ("_rowwise_data", "_rowwise_scale_inv", "_amax_rowwise")]
@@ -87,6 +94,60 @@ def _layout(weights):
     return layouts.pop() if layouts else "linear"
 
 
+def _listed(model_weights, master_weights, start_offsets):
+    """What the library casts: for each weight its buffers, this rank's master or None, where that
+    begins, and the columns."""
+    if not len(model_weights) == len(master_weights) == len(start_offsets):
+        raise ArgumentError("invalid_argument", f"{len(model_weights)} weights, {len(master_weights)} "
+                            f"masters and {len(start_offsets)} offsets", "pass one for each weight")
+    listed = []
+    for weight, master, start in zip(model_weights, master_weights, start_offsets):
+        data, scale, amax, cols = _buffers(weight)
+        if master is not None:
+            tensors("quantize_master_weights", master=master)
+            master = master.detach() if master.numel() != 0 else None
+        listed.append((data, scale, amax, master, start or 0, cols))
+    return listed
+
+
+def _place(device):
+    """The device keyword for a device of torch."""
+    if device.type != "cpu":
+        return None
+    if not computes_on_host():
+        raise ArgumentError("invalid_argument", "quantize_master_weights: the weights are on the CPU",
+                            "call diecast.torch.use_host() to compute on this processor, or pass weights "
+                            "of a GPU")
+    return "host"
+
+
+def _cast(group, device, place, weights, *options):
+    """Returns whether the other ranks heard of this one, and what it raised."""
+    ranks = _Communicator(group, device)
+    try:
+        _core.cast_master_weights(
+            runtime().handle, weights, place, None, dist.get_rank(group), dist.get_world_size(group),
+            ranks.all_reduce_max, ranks.all_gather, *options)
+    except Exception as error:
+        return ranks.spoke, error
+    return True, None
+
+
+def _cast_nothing(group, *options):
+    """Without weights the ranks speak where their backend does."""
+    if "nccl" in str(dist.get_backend(group)):
+        device = torch.device("cuda", torch.cuda.current_device())
+        return _cast(group, device, device.index, [], *options)
+    return _cast(group, torch.device("cpu"), "host", [], *options)
+
+
+def _tell(group, error):
+    """The other ranks wait to hear of this one's weights: they hear of its error."""
+    what, _, fix = str(error).partition("\n  fix: ")
+    what = what if isinstance(error, Error) else f"{type(error).__name__}: {what}"
+    _cast_nothing(group, None, None, False, False, what, fix or "see what that rank raised")
+
+
 def quantize_master_weights(model_weights, master_weights, start_offsets, group=None,
                             fsdp_shard_model_weights=None, manual_post_all_gather_processing=False, *,
                             gather=True, model_dtype=torch.bfloat16):
@@ -100,27 +161,27 @@ def quantize_master_weights(model_weights, master_weights, start_offsets, group=
     to the bit what quantize_nvfp4 with square=True gives for each whole weight. The columnwise side is
     transpose_nvfp4's, whatever manual_post_all_gather_processing says.
 
-    Every rank calls it, with the same weights. Raises ArgumentError, the same on every rank.
+    Every rank calls it, with the same weights, or none. Raises subclasses of diecast.Error. All ranks
+    fail together: the others say which rank was wrong, and why.
     """
     del manual_post_all_gather_processing
-    if fsdp_shard_model_weights is not None:
-        raise ArgumentError("not_supported", "fsdp_shard_model_weights is not in diecast",
-                            "pass None, and whole weights with gather=False")
-    if not len(model_weights) == len(master_weights) == len(start_offsets):
-        raise ArgumentError("invalid_argument", f"{len(model_weights)} weights, {len(master_weights)} "
-                            f"masters and {len(start_offsets)} offsets", "pass one for each weight")
-    if not model_weights:
-        return
     group = dist.group.WORLD if group is None else group
-    listed = []
-    for weight, master, start in zip(model_weights, master_weights, start_offsets):
-        data, scale, amax, cols = _buffers(weight)
-        master = None if master is None or master.numel() == 0 else master.detach()
-        listed.append((data, scale, amax, master, start or 0, cols))
-    device = listed[0][0].device
-    ranks = _Communicator(group, device)
-    word = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}[model_dtype]
-    _core.cast_master_weights(
-        runtime().handle, listed, "host" if device.type == "cpu" and computes_on_host() else None,
-        None, dist.get_rank(group), dist.get_world_size(group), ranks.all_reduce_max,
-        ranks.all_gather, word, _layout(model_weights), not gather, _is_padded(model_weights))
+    heard = False
+    try:
+        if fsdp_shard_model_weights is not None:
+            raise ArgumentError("not_supported", "fsdp_shard_model_weights is not in diecast",
+                                "pass None, and whole weights with gather=False")
+        listed = _listed(model_weights, master_weights, start_offsets)
+        options = (word(model_dtype, "quantize_master_weights"), _layout(model_weights), not gather,
+                   _is_padded(model_weights))
+        if listed:
+            device = listed[0][0].device
+            heard, error = _cast(group, device, _place(device), listed, *options)
+        else:
+            heard, error = _cast_nothing(group, *options)
+        if error is not None:
+            raise error
+    except Exception as error:
+        if not heard and dist.get_world_size(group) > 1:
+            _tell(group, error)
+        raise

@@ -11,7 +11,8 @@ _DTYPES = {word: dtype for dtype, word in _WORDS.items()}
 _LARGEST = 448 * 6  # what a global scale takes an amax to
 
 
-def _word(dtype, function):
+def word(dtype, function):
+    """diecast's word for a type of torch. Raises ArgumentError for another than these."""
     if dtype not in _WORDS:
         raise ArgumentError("not_supported", f"{function}: dtype = {dtype}",
                             "dtype is torch.bfloat16, torch.float16 or torch.float32")
@@ -31,7 +32,7 @@ class NVFP4Tensor:
         if amax is None and decode is None:
             raise ArgumentError("value_missing", "NVFP4Tensor: neither amax nor decode is given",
                                 "pass the amax that the codes were made with, or the decode scale")
-        _word(dtype, "NVFP4Tensor")
+        word(dtype, "NVFP4Tensor")
         OPS["dequantize_nvfp4"].check_words({"layout": layout, "profile": profile})
         tensors("NVFP4Tensor", scale=scale)
         for name, value in (("amax", amax), ("decode", decode)):
@@ -62,7 +63,7 @@ class NVFP4Tensor:
         decode = self.decode if self.amax is None else None
         return torch.ops.diecast.dequantize_nvfp4.default(
             self.data, self.scale, self.amax, decode,
-            dtype=_word(dtype or self.dtype, "NVFP4Tensor.dequantize"),
+            dtype=word(dtype or self.dtype, "NVFP4Tensor.dequantize"),
             cols=self.shape[-1], layout=self.layout, profile=self.profile)
 
     def decode_scale(self):
