@@ -5,7 +5,7 @@
 use      <diecast/device/linear/expert_ids.h>
 use      <diecast/device/linear/weight_stages.h>
 launch   grid(ceil_div(GATED ? 2 * cols : cols, N_TILE) * SPLIT, FORM == indexed ? min(rows, experts) : experts)
-launch   block(32 * N_TILE / WARP_ROWS + 32) resident(1) cluster(SPLIT) dependent(late)
+launch   block(2 * N_TILE + 32) resident(1) cluster(SPLIT) dependent(late)
 launch   shared(STAGES * STAGE_BYTES + SUM_BYTES + 16 * STAGES + 16)
 target   sm_90a
 exchange block
@@ -13,7 +13,7 @@ exchange block
 #include <diecast/device/linear/stage_sums.h>
 #include <diecast/device/threads/dependent.h>
 
-using Stages = WeightStages<IN, FORMAT, M_TILE, N_TILE, STAGES, WARP_ROWS, SPLIT>;
+using Stages = WeightStages<IN, FORMAT, M_TILE, N_TILE, STAGES, SPLIT>;
 using Tile = Stages::Tile;
 using Part = StagedPart<Stages>;
 using Producer = StageProducer<Stages>;
@@ -50,11 +50,11 @@ struct Finish {
 
   // The nth piece of a thread's sums; all lanes of a warp. `there`: it is one.
   DIECAST_DEVICE void store(u32 thread, u32 nth, const f32 (&of)[4], bool there) const {
-    const u32 strip = part.first_strip + thread / 128 * Stages::kWarpStrips + nth / Stages::kPieces;
+    const u32 strip = part.first_strip + thread / 128;
     const i64 weight_row = i64{strip} * Tile::kSide + Tile::row_of(thread % 128);
     DIECAST_UNROLL
     for (u32 i = 0; i < 2; ++i) {
-      const u32 index = nth % Stages::kPieces * 8 + thread % 4 * 2 + i;
+      const u32 index = nth * 8 + thread % 4 * 2 + i;
       const i64 row = taken.row(index);
       if (there && index < static_cast<u32>(taken.count())) result.store(row, weight_row, of[i], of[2 + i]);
     }
@@ -73,7 +73,7 @@ DIECAST_DEVICE void consume(const Stages& shared, const Part& part, Taken& taken
     Cluster::wait();
     if constexpr (SPLIT == 1) {
       DIECAST_UNROLL
-      for (u32 i = 0; i < Stages::kOfThread; ++i) finish.store(threadIdx.x, i, sums[i], true);
+      for (u32 i = 0; i < Stages::kPieces; ++i) finish.store(threadIdx.x, i, sums[i], true);
     } else {
       Cluster::send(shared, sums);
       wait_for_phase(shared.sent, parity);

@@ -4,6 +4,8 @@
 // columns of sums, in steps of 64, as it has rows. Rows of other experts that come with them are multiplied and not stored.
 /* diecast
 use      <diecast/device/linear/expert_result.h>
+tune     int   M_TILE  {64, 128, 192, 256} = 128         // rows of out that a thread block makes
+let      WARPGROUPS = 2                                  // 64 rows of weights each
 use      <diecast/device/linear/wgmma_ring.h>
 let      HELD_BYTES = 2 * 64 * 272                       // of sums on their way to out
 require  FORM != indexed                                 // rows of an expert are one behind another

@@ -4,7 +4,7 @@
 /* diecast
 use      <diecast/device/linear/linear_result.h>
 use      <diecast/device/linear/weight_stages.h>
-launch   grid(ceil_div(GATED ? 2 * cols : cols, N_TILE) * SPLIT, ceil_div(rows, M_TILE)) block(32 * N_TILE / WARP_ROWS + 32)
+launch   grid(ceil_div(GATED ? 2 * cols : cols, N_TILE) * SPLIT, ceil_div(rows, M_TILE)) block(2 * N_TILE + 32)
 launch   shared(STAGES * STAGE_BYTES + SUM_BYTES + 16 * STAGES + 16) cluster(SPLIT) dependent(late)
 target   sm_90a
 exchange block
@@ -12,7 +12,7 @@ exchange block
 #include <diecast/device/linear/stage_sums.h>
 #include <diecast/device/threads/dependent.h>
 
-using Stages = WeightStages<IN, FORMAT, M_TILE, N_TILE, STAGES, WARP_ROWS, SPLIT>;
+using Stages = WeightStages<IN, FORMAT, M_TILE, N_TILE, STAGES, SPLIT>;
 using Tile = Stages::Tile;
 using Part = StagedPart<Stages>;
 using Producer = StageProducer<Stages>;
@@ -71,15 +71,15 @@ DIECAST_KERNEL {
   const LinearResult<ACTIVATION, HAS_BIAS, HAS_RESIDUAL, IN, OUT, ROW_FACTORS> result = {
       bias, residual, out, rows.count(), cols, factor_at(0), ALPHA, LIMIT, factor, factor_at(UP_FACTOR)};
   const auto finish = [&](u32 thread, u32 nth, const f32(&of)[4]) {
-    const u32 strip = part.first_strip + thread / 128 * Stages::kWarpStrips + nth / Stages::kPieces;
-    const i64 row = first_row + nth % Stages::kPieces * 8 + thread % 4 * 2,
+    const u32 strip = part.first_strip + thread / 128;
+    const i64 row = first_row + nth * 8 + thread % 4 * 2,
               weight_row = i64{strip} * Tile::kSide + Tile::row_of(thread % 128);
     result.store(row, weight_row, of[0], of[2]);
     result.store(row + 1, weight_row, of[1], of[3]);
   };
   if constexpr (SPLIT == 1) {
     DIECAST_UNROLL
-    for (u32 i = 0; i < Stages::kOfThread; ++i) finish(threadIdx.x, i, sums[i]);
+    for (u32 i = 0; i < Stages::kPieces; ++i) finish(threadIdx.x, i, sums[i]);
   } else {
     Cluster::send(shared, sums);
     wait_for_phase(shared.sent, 0);

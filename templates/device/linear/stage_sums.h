@@ -1,4 +1,4 @@
-// The sums of weights and few rows of x that come in stages (weight_stages.h): each warp multiplies 16 or 32 rows of weights
+// The sums of weights and few rows of x that come in stages (weight_stages.h): each warp multiplies 16 rows of weights
 // by mma.sync, and thread blocks of a cluster, which have a part of the depth each, send each other theirs.
 #pragma once
 
@@ -28,30 +28,22 @@ DIECAST_DEVICE void add_staged_tile(typename Stages::Sums& sums, u32 weights, u3
   using Fragments = typename Stages::Fragments;
   using X = typename Stages::X;
   const u32 thread = threadIdx.x % 128, lane = threadIdx.x % 32;
-  Fragments fragments[Stages::kWarpStrips];
-  DIECAST_UNROLL
-  for (int i = 0; i < Stages::kWarpStrips; ++i) {
-    const u32 tile = weights + i * (Stages::kDeep * Tile::kBytes);
-    fragments[i] = {load_shared<16>(tile + thread * 16),
-                    load_shared<Fragments::kScaleBytes>(tile + Tile::kCodeBytes + thread / 4 * Fragments::kScaleBytes)};
-  }
+  const Fragments fragments = {
+      load_shared<16>(weights + thread * 16),
+      load_shared<Fragments::kScaleBytes>(weights + Tile::kCodeBytes + thread / 4 * Fragments::kScaleBytes)};
   of_x += lane % 8 * Stages::kPitch + lane / 8 * 16;
   DIECAST_UNROLL
   for (int two = 0; two < 2; ++two) {
     if (!Whole && 2 * two >= steps) break;
-    u32 a[Stages::kWarpStrips][2][4];
+    u32 a[2][4];
     DIECAST_UNROLL
-    for (int i = 0; i < 2 * Stages::kWarpStrips; ++i) fragments[i / 2].step(2 * two + i % 2, a[i / 2][i % 2]);
+    for (int i = 0; i < 2; ++i) fragments.step(2 * two + i, a[i]);
     DIECAST_UNROLL
     for (int piece = 0; piece < Stages::kPieces; ++piece) {
       u32 b[4];
       load_matrices(b, of_x + piece * (8 * Stages::kPitch) + two * 64);
-      DIECAST_UNROLL
-      for (int i = 0; i < Stages::kWarpStrips; ++i) {
-        f32(&to)[4] = sums[i * Stages::kPieces + piece];
-        add_products<X>(to, a[i][0], b[0], b[1]);
-        if (Whole || 2 * two + 1 < steps) add_products<X>(to, a[i][1], b[2], b[3]);
-      }
+      add_products<X>(sums[piece], a[0], b[0], b[1]);
+      if (Whole || 2 * two + 1 < steps) add_products<X>(sums[piece], a[1], b[2], b[3]);
     }
   }
 }
@@ -66,7 +58,7 @@ DIECAST_DEVICE void add_stages(typename Stages::Sums& sums, const Stages& shared
   DIECAST_NO_UNROLL
   for (u32 i = part.stages; i > 0; --i) {
     wait_for_phase(shared.full + 8 * at.slot, at.parity);
-    const u32 weights = shared.weights(at.slot, threadIdx.x / 128 * Stages::kWarpStrips), x = shared.x(at.slot);
+    const u32 weights = shared.weights(at.slot, threadIdx.x / 128), x = shared.x(at.slot);
     if (steps >= 4 * kDeep) {
       DIECAST_UNROLL
       for (int tile = 0; tile < kDeep; ++tile)
@@ -86,8 +78,8 @@ DIECAST_DEVICE void add_stages(typename Stages::Sums& sums, const Stages& shared
 // Of each thread block of a cluster, which finishes the sums of some threads of all.
 template <class Stages>
 struct ClusterSums {
-  static constexpr int kSplit = Stages::kSplit, kOfThread = Stages::kOfThread;
-  static constexpr u32 kShare = Stages::kThreads / kSplit, kItems = kShare * kOfThread;  // threads; pieces of theirs
+  static constexpr int kSplit = Stages::kSplit, kPieces = Stages::kPieces;
+  static constexpr u32 kShare = Stages::kThreads / kSplit, kItems = kShare * kPieces;  // threads; pieces of theirs
 
   // All threads of a cluster, before sums are sent: none of them needs those that were sent before.
   DIECAST_DEVICE static void arrive() {
@@ -101,19 +93,19 @@ struct ClusterSums {
   DIECAST_DEVICE static void send(const Stages& shared, const typename Stages::Sums& sums) {
     const u32 thread = threadIdx.x, place = cluster_rank<kSplit>() * kShare + thread % kShare;
     DIECAST_UNROLL
-    for (int i = 0; i < kOfThread; ++i) {
+    for (int i = 0; i < kPieces; ++i) {
       asm volatile(
           "{\n .reg .b32 to, bar;\n mapa.shared::cluster.u32 to, %0, %2;\n mapa.shared::cluster.u32 bar, %1, %2;\n"
           " st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [to], {%3, %4, %5, %6}, [bar];\n}" ::"r"(
-              shared.sums + (place * kOfThread + i) * 16),
+              shared.sums + (place * kPieces + i) * 16),
           "r"(shared.sent), "r"(thread / kShare), "f"(sums[i][0]), "f"(sums[i][1]), "f"(sums[i][2]), "f"(sums[i][3])
           : "memory");
     }
   }
 
   // The thread, of all of a part, whose nth piece an item is.
-  DIECAST_DEVICE static u32 thread_of(u32 item) { return cluster_rank<kSplit>() * kShare + item / kOfThread; }
-  DIECAST_DEVICE static u32 nth_of(u32 item) { return item % kOfThread; }
+  DIECAST_DEVICE static u32 thread_of(u32 item) { return cluster_rank<kSplit>() * kShare + item / kPieces; }
+  DIECAST_DEVICE static u32 nth_of(u32 item) { return item % kPieces; }
 
   // The sums of all parts of an item, added in order.
   DIECAST_DEVICE static void total(f32 (&sums)[4], const Stages& shared, u32 item) {

@@ -1,15 +1,13 @@
 // Stages of weights and of few rows of x on their way through shared memory, on Hopper. A producer warp brings them, weights
-// by bulk copies, as far ahead as there are stages; each other warp multiplies 16 or 32 rows of weights (stage_sums.h). The
+// by bulk copies, as far ahead as there are stages; each other warp multiplies 16 rows of weights (stage_sums.h). The
 // thread blocks of a cluster have a part of the depth each.
 /* diecast
 use    <diecast/device/linear/linear_options.h>          // TILE_BYTES, SPLIT
 tune   int   M_TILE  {8, 16, 32} = 8                     // rows of x that a thread block takes
 tune   int   N_TILE  {64, 128} = 64                      // rows of weights that it takes
 tune   int   STAGES  {2, 3, 4} = 3                       // that are on their way, each of 256 of the depth
-tune   int   WARP_ROWS {16, 32} = 16                     // rows of weights that a warp takes: with 32 they share its loads of x
 let    STAGE_BYTES = N_TILE / 16 * TILE_BYTES + M_TILE * 528  // tiles of weights, four of a strip; x, whose rows lie in different banks
 let    SUM_BYTES   = SPLIT == 1 ? 0 : N_TILE * M_TILE * 4
-require  WARP_ROWS == 16 || (M_TILE == 32 && N_TILE == 128)  // fewer rows of x are loaded fast enough
 */
 #pragma once
 
@@ -26,19 +24,18 @@ require  WARP_ROWS == 16 || (M_TILE == 32 && N_TILE == 128)  // fewer rows of x 
 namespace diecast {
 
 // What is in shared memory, by its places.
-template <class OfX, int Format, int MTile, int NTile, int Stages, int WarpRows, int Split>
+template <class OfX, int Format, int MTile, int NTile, int Stages, int Split>
 struct WeightStages {
   using X = OfX;
   using Tile = PackedTile<Format>;
   using Fragments = WeightFragments<X, Format>;
   static constexpr int kDeep = 4, kPitch = 128 * kDeep + 16;  // tiles of the depth in a stage; bytes from row to row of x in it
   static constexpr int kRows = MTile, kStages = Stages, kSplit = Split;
-  static constexpr int kWarpStrips = WarpRows / 16;                                   // of which a warp has 16 rows each
-  static constexpr int kStrips = NTile / 64, kThreads = 128 * kStrips / kWarpStrips;  // that multiply
-  static constexpr int kPieces = MTile / 8, kOfThread = kWarpStrips * kPieces;        // of 8 rows of x
+  static constexpr int kStrips = NTile / 64, kThreads = 128 * kStrips;  // that multiply
+  static constexpr int kPieces = MTile / 8;                             // of 8 rows of x
   static constexpr int kStageBytes = kStrips * kDeep * Tile::kBytes + MTile * kPitch;
   static constexpr int kSumBytes = Split == 1 ? 0 : NTile * MTile * 4;
-  using Sums = f32[kOfThread][4];
+  using Sums = f32[kPieces][4];
 
   // A stage, one after another in turns.
   struct Turn {

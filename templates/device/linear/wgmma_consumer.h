@@ -1,4 +1,4 @@
-// A thread of the two warpgroups that multiply what is in the ring: each converts a tile's weights, 64 rows, in registers
+// A thread of the warpgroups that multiply what is in the ring: each converts a tile's weights, 64 rows, in registers
 // while wgmma multiplies the tile before. Its sums go to out through shared memory.
 #pragma once
 

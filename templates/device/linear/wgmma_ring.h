@@ -1,10 +1,9 @@
 // The ring in shared memory through which a linear layer on Hopper gets what it multiplies. One thread brings x and weights,
-// 64 of the depth at a time, into its stages. Two warpgroups take them, 64 rows of weights each (wgmma_consumer.h).
+// 64 of the depth at a time, into its stages. Warpgroups take them, 64 rows of weights each (wgmma_consumer.h).
 /* diecast
 use    <diecast/device/linear/packed_tile.h>             // TILE_BYTES
-tune   int   M_TILE  {64, 128, 192, 256} = 128           // rows of out that a thread block makes
-let    STAGES        = M_TILE == 256 ? 5 : M_TILE == 192 ? 6 : M_TILE == 128 ? 8 : 10  // of the ring
-let    RING          = STAGES * (M_TILE * 128 + 2 * TILE_BYTES)
+let    STAGES        = WARPGROUPS == 4 || M_TILE == 128 ? 8 : M_TILE == 256 ? 5 : M_TILE == 192 ? 6 : 10  // of the ring
+let    RING          = STAGES * (max(M_TILE, 64) * 128 + WARPGROUPS * TILE_BYTES)
 arg    x_map         tensor_map                          // of x: boxes of 64 rows by 64, turned by 128 bytes
 */
 #pragma once
@@ -18,11 +17,12 @@ arg    x_map         tensor_map                          // of x: boxes of 64 ro
 namespace diecast {
 
 // x, then weights, of all stages; HeldBytes for sums on their way to out; barriers of stages that are full, that are empty.
-// Sharers: thread blocks of a cluster, which bring each other's rows of x.
-template <int Rows, int Stages, int TileBytes, int HeldBytes, int Sharers>
+// Sharers: thread blocks of a cluster, which bring each other's rows of x. Warpgroups: that take the stages.
+template <int Rows, int Stages, int TileBytes, int HeldBytes, int Sharers, int Warpgroups = 2>
 struct WgmmaRing {
-  static constexpr u32 kStages = Stages, kRows = Rows, kTileBytes = TileBytes, kSharers = Sharers;
-  static constexpr u32 kXBytes = Rows * 128, kBytes = Stages * (kXBytes + 2 * TileBytes);
+  static constexpr u32 kStages = Stages, kTileBytes = TileBytes, kSharers = Sharers, kWarpgroups = Warpgroups;
+  static constexpr u32 kRows = Rows > 64 ? Rows : 64;  // x comes in boxes of 64
+  static constexpr u32 kXBytes = kRows * 128, kBytes = Stages * (kXBytes + kWarpgroups * TileBytes);
 
   // As many turns as there are tiles of the depth.
   struct Stage {
@@ -34,7 +34,7 @@ struct WgmmaRing {
 
   u32 begin;
   DIECAST_DEVICE u32 x(Stage at) const { return begin + at.index * kXBytes; }
-  DIECAST_DEVICE u32 weights(Stage at) const { return begin + kStages * kXBytes + at.index * (2 * kTileBytes); }
+  DIECAST_DEVICE u32 weights(Stage at) const { return begin + kStages * kXBytes + at.index * (kWarpgroups * kTileBytes); }
   DIECAST_DEVICE u32 held() const { return begin + (HeldBytes == 0 ? 0 : kBytes); }  // without bytes of its own the ring's
   DIECAST_DEVICE u32 full(Stage at) const { return begin + kBytes + HeldBytes + 8 * at.index; }
   DIECAST_DEVICE u32 empty(Stage at) const { return full(at) + 8 * kStages; }
@@ -44,7 +44,7 @@ struct WgmmaRing {
   DIECAST_DEVICE void make_barriers() const {
     for (Stage at; at.parity == 0; at.next()) {
       make_barrier(full(at), 1);
-      make_barrier(empty(at), 8 * Sharers);  // warps
+      make_barrier(empty(at), 4 * kWarpgroups * Sharers);  // warps
     }
     show_barriers();
   }
@@ -63,14 +63,14 @@ struct RingFiller {
 
   // A stage for each tile of the depth from `begin` to `end`. strips: where the packed tiles of 64 rows of weights begin. Of
   // x: `boxes` boxes of 64 rows, for a stage whose first row is `row`.
-  DIECAST_DEVICE void bring(const u8* const (&strips)[2], u32 row, u32 boxes, u32 begin, u32 end) {
+  DIECAST_DEVICE void bring(const u8* const (&strips)[Ring::kWarpgroups], u32 row, u32 boxes, u32 begin, u32 end) {
     DIECAST_NO_UNROLL
     for (u32 depth = begin; depth < end; ++depth, at.next()) {
       wait();
       const u32 full = ring.full(at);
-      arrive_and_expect(full, boxes * Ring::kSharers * (64 * 128) + 2 * Ring::kTileBytes);
+      arrive_and_expect(full, boxes * Ring::kSharers * (64 * 128) + Ring::kWarpgroups * Ring::kTileBytes);
       DIECAST_UNROLL
-      for (u32 i = 0; i < 2; ++i)
+      for (u32 i = 0; i < Ring::kWarpgroups; ++i)
         copy_bulk(ring.weights(at) + i * Ring::kTileBytes, strips[i] + depth * Ring::kTileBytes, Ring::kTileBytes, full);
       DIECAST_UNROLL
       for (u32 i = 0; i < Ring::kRows / Ring::kSharers / 64; ++i) {

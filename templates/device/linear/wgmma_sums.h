@@ -21,7 +21,8 @@ namespace diecast {
   if constexpr (Used > 128) asm volatile(DIECAST_64_TO_95(f)); \
   if constexpr (Used > 192) asm volatile(DIECAST_96_TO_127(f));
 
-#define DIECAST_SUMS_64() "sum0" DIECAST_1_TO_31(DIECAST_SUM_NAME)
+#define DIECAST_SUMS_32() "sum0" DIECAST_1_TO_15(DIECAST_SUM_NAME)
+#define DIECAST_SUMS_64() DIECAST_SUMS_32() DIECAST_16_TO_31(DIECAST_SUM_NAME)
 #define DIECAST_SUMS_128() DIECAST_SUMS_64() DIECAST_32_TO_63(DIECAST_SUM_NAME)
 #define DIECAST_SUMS_192() DIECAST_SUMS_128() DIECAST_64_TO_95(DIECAST_SUM_NAME)
 #define DIECAST_SUMS_256() DIECAST_SUMS_192() DIECAST_96_TO_127(DIECAST_SUM_NAME)
@@ -32,7 +33,7 @@ namespace diecast {
                  "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(of_x)                                          \
                  : "memory");
 
-// Columns: 64, 128, 192 or 256. Parts: of K. X: bf16 or f16. Used: the first columns, as many, that somebody looks at.
+// Columns: 32, 64, 128, 192 or 256. Parts: of K. X: bf16 or f16. Used: the first columns, as many, that somebody looks at.
 template <int Columns, int Parts, class X>
 struct WgmmaSums {
   static constexpr int kColumns = Columns;
@@ -60,10 +61,12 @@ struct WgmmaSums {
   }
   template <int Used>
   DIECAST_DEVICE void add_step(const u32 (&a)[4], u64 of_x) const {
+    DIECAST_WGMMA(32, bf16)
     DIECAST_WGMMA(64, bf16)
     DIECAST_WGMMA(128, bf16)
     DIECAST_WGMMA(192, bf16)
     DIECAST_WGMMA(256, bf16)
+    DIECAST_WGMMA(32, f16)
     DIECAST_WGMMA(64, f16)
     DIECAST_WGMMA(128, f16)
     DIECAST_WGMMA(192, f16)

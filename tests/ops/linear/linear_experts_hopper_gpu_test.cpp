@@ -193,7 +193,7 @@ class LinearExpertsFew : public ExpertsOnHopper {
     expect_same("linear_experts_few", layer,
                 {{{"M_TILE", 8}, {"STAGES", 2}},
                  {{"M_TILE", 16}, {"N_TILE", 128}, {"STAGES", 3}},
-                 {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}, {"WARP_ROWS", 32}}},
+                 {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}},
                 routing);
   }
 };

@@ -121,7 +121,7 @@ TEST_F(LinearOnGpu, IdentityReadsEveryWeight) {
 TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
   if (!is_hopper()) GTEST_SKIP() << "linear_few is of compute capability 9.0";
   struct Tunes {
-    int m_tile, n_tile, warp_rows, stages;
+    int m_tile, n_tile, stages;
   };
   // Depths of whole stages, of part of one, of less than a tile for the last part.
   for (const std::int64_t depth : {2048, 1056, 176}) {
@@ -133,10 +133,10 @@ TEST_F(LinearOnGpu, ARowHasItsBitsInEveryKernelAndAmongAnyOthers) {
         auto some = run("linear", layer, rows, Bindings(bindings).set("M_TILE", 32));
         EXPECT_TRUE(std::equal(some.begin(), some.end(), whole.begin())) << depth << " " << split;
       }
-      for (const Tunes& of : {Tunes{8, 64, 16, 2}, Tunes{16, 128, 16, 4}, Tunes{32, 128, 32, 3}})
+      for (const Tunes& of : {Tunes{8, 64, 2}, Tunes{16, 128, 4}, Tunes{32, 128, 3}})
         for (const std::int64_t rows : {1, 7, 16, 33, 70}) {
           auto tuned = Bindings(bindings).set("M_TILE", of.m_tile).set("N_TILE", of.n_tile);
-          tuned.set("WARP_ROWS", of.warp_rows).set("STAGES", of.stages);
+          tuned.set("STAGES", of.stages);
           const auto some = run("linear_few", layer, rows, tuned);
           EXPECT_TRUE(std::equal(some.begin(), some.end(), whole.begin()))
               << rows << " rows of " << depth << " in " << split << ", M_TILE " << of.m_tile;

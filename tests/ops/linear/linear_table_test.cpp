@@ -63,16 +63,18 @@ constexpr std::int64_t kShapes[][2] = {
     {8192, 1024},   {7168, 8192},  {8192, 3584},  {2048, 2048},   {512, 2048},   {64, 64},
     {151936, 4096}, {8, 16},       {64, 1 << 20}, {1 << 20, 1024}};
 
-// Of all that an op is prepared with, whatever the numbers of rows that the weight will see.
+// Of all that an op is prepared with, whatever the numbers of rows that the weight will see; a
+// ninth on a few multiprocessors.
 TEST(LinearTable, HasAtMostEightKernelsForAWeight) {
   for (const int multiprocessors : {78, 114, 132}) {
     for (const auto& [rows, cols] : kShapes) {
       const int split = linear_split(rows, cols);
       const auto table = LinearRequest{.split = split}.table(hopper_of(multiprocessors));
-      EXPECT_LE(table.size(), 10u);
+      EXPECT_LE(table.size(), 12u);
       std::set<std::size_t> serving;
       for (std::int64_t m = 0; m < 9000; ++m) serving.insert(soonest_of(table, {m, rows, cols}));
-      EXPECT_LE(serving.size(), 8u) << rows << "x" << cols << " on " << multiprocessors;
+      EXPECT_LE(serving.size(), multiprocessors == 132 ? 8u : 9u)
+          << rows << "x" << cols << " on " << multiprocessors;
     }
   }
   for (const int cc : {0, 80, 90, 100, 120}) {
@@ -90,22 +92,23 @@ TEST(LinearTable, OnHopperHasTheKernelThatWasTheSoonest) {
     std::int64_t rows, cols, m;
     std::string_view spelled;
   };
-  for (const Measured& one : {Measured{28672, 8192, 16, "linear_few M_TILE=16 N_TILE=128"},
-                              Measured{28672, 8192, 32, "linear_few M_TILE=32 N_TILE=128"},
-                              Measured{28672, 8192, 64, "linear_wgmma M_TILE=64"},
-                              Measured{28672, 8192, 192, "linear_wgmma M_TILE=192"},
-                              Measured{28672, 8192, 1024, "linear_wgmma M_TILE=256"},
-                              Measured{8192, 28672, 8, "linear_few M_TILE=8 N_TILE=128"},
-                              Measured{8192, 28672, 24, "linear_wgmma M_TILE=64 APART=1"},
-                              Measured{8192, 28672, 512, "linear_wgmma M_TILE=256 APART=1"},
-                              Measured{4096, 4096, 1, "linear_few M_TILE=8 N_TILE=64"},
-                              Measured{4096, 4096, 128, "linear_wgmma M_TILE=64 APART=1"},
-                              Measured{4096, 4096, 2048, "linear_wgmma M_TILE=128 APART=0"},
-                              Measured{7168, 2048, 16, "linear_few M_TILE=16 N_TILE=64"},
-                              Measured{7168, 2048, 32, "linear_wgmma M_TILE=64"},
-                              Measured{7168, 2048, 384, "linear_wgmma M_TILE=192"},
-                              Measured{4096, 14336, 32, "linear_few M_TILE=32 N_TILE=64"},
-                              Measured{1280, 8192, 256, "linear_wgmma M_TILE=128 APART=1"}}) {
+  for (const Measured& one :
+       {Measured{28672, 8192, 16, "linear_few M_TILE=16 N_TILE=128"},
+        Measured{28672, 8192, 32, "linear_wgmma M_TILE=32 WARPGROUPS=4"},
+        Measured{28672, 8192, 64, "linear_wgmma M_TILE=64 WARPGROUPS=4"},
+        Measured{28672, 8192, 192, "linear_wgmma M_TILE=192"},
+        Measured{28672, 8192, 1024, "linear_wgmma M_TILE=256"},
+        Measured{8192, 28672, 8, "linear_few M_TILE=8 N_TILE=128"},
+        Measured{8192, 28672, 24, "linear_wgmma M_TILE=32 WARPGROUPS=2 APART=1"},
+        Measured{8192, 28672, 512, "linear_wgmma M_TILE=256 APART=1"},
+        Measured{4096, 4096, 1, "linear_few M_TILE=8 N_TILE=64"},
+        Measured{4096, 4096, 128, "linear_wgmma M_TILE=64 APART=1"},
+        Measured{4096, 4096, 2048, "linear_wgmma M_TILE=128 APART=0"},
+        Measured{7168, 2048, 16, "linear_few M_TILE=16 N_TILE=64"},
+        Measured{7168, 2048, 32, "linear_wgmma M_TILE=32 WARPGROUPS=2"},
+        Measured{7168, 2048, 384, "linear_wgmma M_TILE=192"},
+        Measured{4096, 14336, 32, "linear_wgmma M_TILE=32 WARPGROUPS=4 APART=1"},
+        Measured{1280, 8192, 256, "linear_wgmma M_TILE=128 APART=1"}}) {
     SCOPED_TRACE(one.spelled);
     const auto table =
         LinearRequest{.split = linear_split(one.rows, one.cols)}.table(hopper_of(132));

@@ -70,18 +70,21 @@ class LinearWgmma : public GpuDeviceTest {
 
 TEST_F(LinearWgmma, HasTheBitsOfLinearWhateverItsTile) {
   struct Tune {
-    int split, m_tile, cluster, apart;
+    int split, m_tile, cluster, apart, warpgroups = 2;
   };
-  for (const Tune& tune : {Tune{1, 64, 1, 0}, Tune{1, 128, 2, 0}, Tune{1, 192, 1, 0},
-                           Tune{1, 256, 2, 0}, Tune{2, 64, 1, 0}, Tune{2, 128, 2, 0},
-                           Tune{2, 128, 1, 1}, Tune{8, 64, 1, 1}, Tune{4, 256, 1, 1}}) {
+  for (const Tune& tune :
+       {Tune{1, 64, 1, 0}, Tune{1, 128, 2, 0}, Tune{1, 192, 1, 0}, Tune{1, 256, 2, 0},
+        Tune{2, 64, 1, 0}, Tune{2, 128, 2, 0}, Tune{2, 128, 1, 1}, Tune{8, 64, 1, 1},
+        Tune{4, 256, 1, 1}, Tune{2, 192, 1, 1}, Tune{1, 32, 1, 0}, Tune{2, 32, 1, 1},
+        Tune{1, 32, 1, 0, 4}, Tune{1, 64, 1, 0, 4}, Tune{4, 64, 1, 1, 4}, Tune{8, 32, 1, 1, 4}}) {
     const Bindings split = Bindings{}.set("SPLIT", tune.split);
     Bindings wgmma = split;
     wgmma.set("M_TILE", tune.m_tile).set("CLUSTER", tune.cluster).set("APART", tune.apart);
-    for (const std::int64_t rows : {1, 129, 700, 1500})
+    wgmma.set("WARPGROUPS", tune.warpgroups);
+    for (const std::int64_t rows : {1, 33, 129, 700, 1500})
       EXPECT_EQ(out("linear_wgmma", rows, wgmma), out("linear", rows, split))
-          << tune.split << ' ' << tune.m_tile << ' ' << tune.cluster << ' ' << tune.apart << ", "
-          << rows << " rows";
+          << tune.split << ' ' << tune.m_tile << ' ' << tune.cluster << ' ' << tune.apart << ' '
+          << tune.warpgroups << ", " << rows << " rows";
   }
 }
 

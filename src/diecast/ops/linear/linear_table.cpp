@@ -2,60 +2,72 @@
 #include <diecast/ops/linear/linear_table.h>
 
 #include <cstdint>
-#include <span>
 
 namespace diecast {
 namespace {
 
-// A kernel by its tile of out, the time of a round of tiles (linear_tiles.h), and its tunes.
+// A kernel by its tile of out and the time of a round of tiles (linear_tiles.h).
 struct Row {
   int rows, weight_rows;
   double deep, once;
-  int stages = 0, warp_rows = 16, resident = 1;  // of linear_few; linear_wgmma has no such stages
-  bool apart = false;                            // of linear_wgmma: a thread block for each part
-
-  bool few() const { return stages != 0; }
 };
 
-// Up to 16 rows the busiest multiprocessor's rows of weights count, however many thread blocks it
-// has at once.
-constexpr Row kOnePart[] = {
-    {8, 64, 0.1, 0.5, 4},   {8, 128, 0.18, 0.5, 4},      {16, 64, 0.115, 0.5, 4},
-    {16, 128, 0.2, 0.5, 4}, {32, 128, 0.5, 3, 3, 32, 2}, {64, 128, 0.285, 1.5},
-    {128, 128, 0.4, 1.5},   {192, 128, 0.51, 1.5},       {256, 256, 0.69, 1.5}};
-// linear_wgmma makes the parts of the depth apart, or, last, one behind another.
-constexpr Row kParts[] = {{8, 64, 0.1, 0.5, 4},
-                          {8, 128, 0.18, 0.5, 4},
-                          {16, 64, 0.115, 0.5, 4},
-                          {16, 128, 0.2, 0.5, 4},
-                          {32, 64, 0.5, 3, 2, 16, 3},
-                          {64, 128, 0.285, 3, 0, 0, 1, true},
-                          {128, 128, 0.4, 4, 0, 0, 1, true},
-                          {192, 128, 0.51, 5, 0, 0, 1, true},
-                          {256, 128, 0.69, 6, 0, 0, 1, true},
-                          {128, 128, 0.38, 2}};
+// linear_few with so many stages. What counts is how many rows of weights the busiest
+// multiprocessor has, however many thread blocks it has at once.
+struct FewRow : Row {
+  int stages;
+};
+constexpr FewRow kFew[] = {{{8, 64, 0.1, 0.5}, 4},
+                           {{8, 128, 0.18, 0.5}, 4},
+                           {{16, 64, 0.115, 0.5}, 4},
+                           {{16, 128, 0.2, 0.5}, 4}};
 
-LinearKernel kernel_of_row(const Row& row, const LinearRequest& request, int sm_count) {
-  const bool parts = row.few() || row.apart;  // thread blocks of a cluster
-  const int cluster = parts ? request.split : row.weight_rows / 128;
-  // Clusters of four and more leave some of a group's 16 or 18 multiprocessors idle.
-  const int multiprocessors = cluster > 2 ? sm_count * 10 / 11 : sm_count;
-  LinearKernel::Tunes tunes = {{"M_TILE", row.rows}};
-  if (row.few()) {
-    tunes.insert(
-        tunes.end(),
-        {{"N_TILE", row.weight_rows}, {"STAGES", row.stages}, {"WARP_ROWS", row.warp_rows}});
-  } else {
-    tunes.insert(tunes.end(), {{"APART", row.apart}, {"CLUSTER", parts ? 1 : cluster}});
-  }
-  LinearKernel out = LinearKernel::of(row.few() ? row.rows : LinearKernel::kAnyRows,
-                                      row.few() ? "linear_few" : "linear_wgmma", request, tunes);
-  out.tiles = {.rows = row.rows,
-               .weight_rows = row.weight_rows,
-               .parts = parts ? request.split : 1,
-               .at_once = row.resident * multiprocessors / (parts ? 1 : cluster),
-               .deep = row.deep,
-               .once = row.once};
+// linear_wgmma. 256 rows of weights are of four warpgroups, which hide more of the conversion;
+// under 256 rows of x they are of two thread blocks that share x.
+constexpr Row kOnePart[] = {{32, 128, 0.245, 1.5}, {32, 256, 0.41, 1.5}, {64, 128, 0.285, 1.5},
+                            {64, 256, 0.48, 1.5},  {128, 128, 0.4, 1.5}, {192, 128, 0.51, 1.5},
+                            {256, 256, 0.69, 1.5}};
+// Of several parts of the depth, each of which a thread block of its own makes.
+constexpr Row kApart[] = {{32, 128, 0.245, 3}, {32, 256, 0.41, 3}, {64, 128, 0.285, 3},
+                          {64, 256, 0.48, 3},  {128, 128, 0.4, 4}, {192, 128, 0.51, 5},
+                          {256, 128, 0.69, 6}};
+// Of several parts, one behind another.
+constexpr Row kInTurn = {128, 128, 0.38, 2};
+
+// Clusters that a GPU works on at once, one thread block on each multiprocessor. Those of four and
+// more leave some of a group's 16 or 18 multiprocessors idle.
+int clusters_at_once(int sm_count, int cluster) {
+  return (cluster > 2 ? sm_count * 10 / 11 : sm_count) / cluster;
+}
+
+LinearTiles tiles_of(const Row& row, int parts, int at_once) {
+  return {.rows = row.rows,
+          .weight_rows = row.weight_rows,
+          .parts = parts,
+          .at_once = at_once,
+          .deep = row.deep,
+          .once = row.once};
+}
+
+LinearKernel few(const FewRow& row, const LinearRequest& request, int sm_count) {
+  const int parts = request.split;
+  auto out =
+      LinearKernel::of(row.rows, "linear_few", request,
+                       {{"M_TILE", row.rows}, {"N_TILE", row.weight_rows}, {"STAGES", row.stages}});
+  out.tiles = tiles_of(row, parts, parts * clusters_at_once(sm_count, parts));
+  return out;
+}
+
+LinearKernel many(const Row& row, const LinearRequest& request, int sm_count, bool apart) {
+  const bool share_x = row.rows == 256 && row.weight_rows == 256;
+  const int parts = apart ? request.split : 1, cluster = share_x ? 2 : 1;
+  auto out =
+      LinearKernel::of(row.rows < 64 ? row.rows : LinearKernel::kAnyRows, "linear_wgmma", request,
+                       {{"M_TILE", row.rows},
+                        {"WARPGROUPS", row.weight_rows / cluster / 64},
+                        {"CLUSTER", cluster},
+                        {"APART", apart}});
+  out.tiles = tiles_of(row, parts, parts * clusters_at_once(sm_count, parts * cluster));
   return out;
 }
 
@@ -63,8 +75,13 @@ LinearKernel kernel_of_row(const Row& row, const LinearRequest& request, int sm_
 
 std::vector<LinearKernel> hopper_table(const LinearRequest& request, int sm_count) {
   std::vector<LinearKernel> out;
-  for (const Row& row : request.split > 1 ? std::span<const Row>(kParts) : kOnePart)
-    out.push_back(kernel_of_row(row, request, sm_count));
+  for (const FewRow& row : kFew) out.push_back(few(row, request, sm_count));
+  if (request.split == 1) {
+    for (const Row& row : kOnePart) out.push_back(many(row, request, sm_count, false));
+  } else {
+    for (const Row& row : kApart) out.push_back(many(row, request, sm_count, true));
+    out.push_back(many(kInTurn, request, sm_count, false));
+  }
   return out;
 }
 

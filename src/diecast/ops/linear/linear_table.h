@@ -8,7 +8,8 @@
 
 namespace diecast {
 
-// On a GPU with so many multiprocessors. One weight is served by at most eight of them.
+// On a GPU with so many multiprocessors. One weight is served by at most eight of them on an H100
+// or an H200.
 std::vector<LinearKernel> hopper_table(const LinearRequest& request, int sm_count);
 
 }  // namespace diecast
