@@ -132,6 +132,31 @@ def test_paths_are_texts_or_paths(call):
         call()
 
 
+@pytest.mark.parametrize("call, text", [
+    (lambda x, d, s, a: diecast.quantize_nvfp4(x, out=(numpy.zeros((4, 64), "u1"), s, a), **HOST),
+     "out_data is .4, 64.: rows of 64 bytes, not 32"),
+    (lambda x, d, s, a: diecast.quantize_nvfp4(x, out=(d, numpy.zeros((4, 8), "u1"), a), **HOST),
+     "out_scale is .4, 8.: rows of 8 bytes, not 4"),
+    (lambda x, d, s, a: diecast.dequantize_nvfp4(d, s, a, out=numpy.zeros((8, 32), "f4"), **HOST),
+     "data is .4, 32.: rows of 32 bytes, not 16"),
+    (lambda x, d, s, a: diecast.dequantize_nvfp4(d, numpy.zeros((4, 8), "u1"), a, **HOST), "rows of 8 bytes, not 4"),
+    (lambda x, d, s, a: diecast.dequantize_nvfp4(d, s, a, cols=63, out=numpy.zeros((4, 62), "f4"), **HOST),
+     "cols = 63, and out has 62"),
+    (lambda x, d, s, a: diecast.gemm_nvfp4(d, numpy.zeros((4, 8), "u1"), a, d, s, a, **HOST), "a_scale is .4, 8."),
+    (lambda x, d, s, a: diecast.arrange_scales(s, cols=2, **HOST), "scale is .4, 4.: rows of 4 bytes, not 2"),
+    (lambda x, d, s, a: diecast.transpose_codes(d, cols=32, **HOST), "data is .4, 32.: rows of 32 bytes, not 16"),
+], ids=range(8))
+def test_rows_of_another_length_are_refused(matrix, call, text):
+    """They would be read and written at wrong places, where there are bytes enough."""
+    x = matrix(4, 64)
+    data, scale, amax = diecast.quantize_nvfp4(x, **HOST)
+    with pytest.raises(diecast.ArgumentError, match=text):
+        call(x, data, scale, amax)
+    flat = [numpy.zeros(one.size, one.dtype) for one in (data, scale, amax)]  # one line is dense
+    diecast.quantize_nvfp4(x, out=flat, **HOST)
+    assert (flat[0].reshape(data.shape) == data).all()
+
+
 def test_fuzzed_calls_raise_or_return():
     """Every op with tensors of random types, shapes and strides: no call ends the process."""
     random.seed(7)

@@ -69,14 +69,14 @@ def calls_with_codes():
             yield "dequantize_mx", {"data": data, "scale": data}, {"columnwise": columnwise}
         yield "fp4_dequantize", {"data": data, "scale": data, "decode": SCALE}, {"dtype": "f16"}
         for pad in (2, 16):
-            yield "transpose_codes", {"data": data}, {"pad": pad, "cols": max(codes - 3, 0) // 16 * 16}
+            yield "transpose_codes", {"data": data}, {"pad": pad, "cols": codes // 16 * 16}
         for layout in LAYOUTS:
-            yield "transpose_nvfp4", {"data": data, "scale": data, "amax": SCALE}, {"layout": layout}
+            yield "transpose_nvfp4", {"data": data, "scale": zeros(0), "amax": SCALE}, {"layout": layout}
             yield "arrange_scales", {"scale": data}, {"layout": layout}
             tiled = {"from_layout": layout, "rows": rows + 1, "cols": data.shape[-1] + 1}
             yield "arrange_scales", {"scale": zeros(512 * 512)}, tiled | {"batch": 2}
         b = zeros(5, data.shape[-1])
-        yield ("gemm_nvfp4", {"a": data, "a_scale": data, "a_amax": SCALE, "b": b, "b_scale": b,
+        yield ("gemm_nvfp4", {"a": data, "a_scale": zeros(0), "a_amax": SCALE, "b": b, "b_scale": zeros(0),
                               "b_amax": SCALE}, {"dtype": "f16"})
 
 

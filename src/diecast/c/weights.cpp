@@ -46,7 +46,7 @@ Result<void> check(const diecast_tensor* tensor, const Device& device, const Ten
 }
 
 Result<QuantizedTensor> weight_of(const diecast_master_weight& given, ScaleLayout layout,
-                                  const Device& device) {
+                                  bool padded, const Device& device) {
   DIECAST_CHECK(check(given.data, device, {kFunction, "data"}));
   DIECAST_CHECK(check(given.scale, device, {kFunction, "scale"}));
   DIECAST_CHECK(check(given.amax, device, {kFunction, "amax"}));
@@ -56,8 +56,7 @@ Result<QuantizedTensor> weight_of(const diecast_master_weight& given, ScaleLayou
   DIECAST_CHECK(bytes_of(given.data, {kFunction, "data"}));
   DIECAST_TRY(out.shape,
               unquantized_shape(*given.data, Format::nvfp4, false, 0, given.cols, kFunction));
-  DIECAST_CHECK(
-      read_side(out.rowwise, given.data, given.scale, layout, kFunction, "data", "scale"));
+  DIECAST_CHECK(read_side(out, false, given.data, given.scale, kFunction, "data", "scale", padded));
   DIECAST_TRY(out.rowwise.amax, floats_of(given.amax, 1, {kFunction, "amax"}));
   out.rowwise.amax_count = 1;
   return out;
@@ -92,7 +91,7 @@ struct Cast {
     options.gather = given.keep_shards == 0;
     options.padded_scales = given.padded_scales != 0;
     for (const diecast_master_weight& weight : weights) {
-      DIECAST_TRY(models.emplace_back(), weight_of(weight, layout, device));
+      DIECAST_TRY(models.emplace_back(), weight_of(weight, layout, options.padded_scales, device));
       DIECAST_TRY(masters.emplace_back(), shard_of(weight, device));
       starts.push_back(weight.start);
     }

@@ -25,7 +25,7 @@ Result<QuantizedTensor> operand(const diecast_tensor* data, const diecast_tensor
   DIECAST_CHECK(type.check());
   DIECAST_CHECK(bytes_of(data, {op, names.data}));
   DIECAST_TRY(out.shape, unquantized_shape(*data, type.format, false, 0, 0, op));
-  DIECAST_CHECK(read_side(out.rowwise, data, scale, type.layout, op, names.data, names.scale));
+  DIECAST_CHECK(read_side(out, false, data, scale, op, names.data, names.scale));
   out.rowwise.amax_count = type.row_scaled ? out.rows() : 1;
   DIECAST_TRY(out.rowwise.amax, floats_of(amax, out.rowwise.amax_count, {op, names.amax}));
   return out;
@@ -132,6 +132,7 @@ struct BoundArrangeScales : line::arrange_scales {
         o.rows != 0 || !known ? o.rows : shape.rows() / std::max(from.batch, std::int64_t{1});
     from.data = bytes.data;
     from.stride = bytes.stride;
+    if (known) DIECAST_CHECK(check_row_bytes(*t.scale, from.cols, {kName, "scale"}));
     DIECAST_CHECK(holds(from, bytes.count, "scale"));
     return from;
   }
@@ -157,6 +158,8 @@ struct BoundArrangeScales : line::arrange_scales {
     DIECAST_TRY(const ScaleBytes out, scales_of(t.out, v.to.layout, {kName, "out"}));
     v.to.data = out.data;
     v.to.stride = out.stride;
+    if (v.to.layout == ScaleLayout::linear)
+      DIECAST_CHECK(check_row_bytes(*t.out, v.to.cols, {kName, "out"}));
     DIECAST_CHECK(holds(v.to, out.count, "out"));
     DIECAST_TRY(v.options.old_decode,
                 floats_if_given(t.old_decode, v.from.batch, {kName, "old_decode"}));

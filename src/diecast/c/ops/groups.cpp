@@ -43,8 +43,8 @@ Result<void> read_outputs(QuantizedGroup& group, const Tensors& t, std::string_v
     return Error{ErrorCode::missing_buffer, cat(op, ": out_data is not given"),
                  "pass out_data and out_scale"};
   }
-  DIECAST_CHECK(read_side(group.whole.rowwise, t.out_data, t.out_scale, group.whole.type.layout, op,
-                          "out_data", "out_scale"));
+  DIECAST_CHECK(
+      read_side(group.whole, false, t.out_data, t.out_scale, op, "out_data", "out_scale"));
   DIECAST_TRY(const DenseBytes members, bytes_of(t.members, {op, "members"}));
   const std::int64_t need =
       capped_product(group.count, static_cast<std::int64_t>(sizeof(MemberDescriptor)));

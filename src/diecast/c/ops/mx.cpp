@@ -71,7 +71,7 @@ struct BoundDequantizeMx : line::dequantize_mx {
     Views v;
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}, t.device_rows));
     DIECAST_TRY(v.x.type, mx_type(o, kName));
-    DIECAST_CHECK(read_source(v, t, o.columnwise != 0, kName));
+    DIECAST_CHECK(read_source(v, t, o, kName));
     return v;
   }
   static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {

@@ -131,7 +131,7 @@ struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
     Views v;
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}, t.device_rows));
     DIECAST_TRY(v.x.type, nvfp4_type(o, kName));
-    DIECAST_CHECK(read_source(v, t, o.columnwise != 0, kName));
+    DIECAST_CHECK(read_source(v, t, o, kName));
     if ((t.amax == nullptr) == (t.decode == nullptr)) {
       return Error{ErrorCode::invalid_argument,
                    cat(kName, ": ", t.amax == nullptr ? "neither" : "both", " of amax and decode",

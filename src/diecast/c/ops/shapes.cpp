@@ -64,12 +64,40 @@ Result<void> add_side(Outputs& out, const QuantizedType& type, const Shape& shap
   return {};
 }
 
-Result<void> read_side(QuantizedSide& side, const diecast_tensor* data, const diecast_tensor* scale,
-                       ScaleLayout layout, std::string_view op, std::string_view data_name,
-                       std::string_view scale_name) {
+Result<void> check_row_bytes(const diecast_tensor& tensor, std::int64_t bytes,
+                             const TensorName& name) {
+  if (tensor.ndim < 2 || elements_of(tensor) == 0) return {};
+  const std::int64_t bits = std::int64_t{tensor.type_bits} * tensor.type_lanes;
+  const std::int64_t row = capped_product(tensor.shape[tensor.ndim - 1], bits) / 8;
+  if (row == bytes) return {};
+  return Error{
+      ErrorCode::shape_mismatch,
+      cat(name.text(), " is ", shape_of(tensor).text(), ": rows of ", row, " bytes, not ", bytes),
+      cat("pass rows of ", bytes, " bytes")};
+}
+
+Result<void> check_length(std::int64_t given, std::int64_t of_out, const TensorName& name) {
+  if (given == 0 || given == of_out) return {};
+  return Error{ErrorCode::shape_mismatch, cat(name.text(), " = ", given, ", and out has ", of_out),
+               cat("leave ", name.tensor, " out: out says its own")};
+}
+
+Result<void> read_side(QuantizedTensor& of, bool columnwise, const diecast_tensor* data,
+                       const diecast_tensor* scale, std::string_view op, std::string_view data_name,
+                       std::string_view scale_name, bool padded) {
   if (data == nullptr && scale == nullptr) return {};
-  DIECAST_TRY(const DenseBytes codes, bytes_of(data, {op, data_name}));
-  DIECAST_TRY(const ScaleBytes scales, scales_of(scale, layout, {op, scale_name}));
+  const TensorName of_data{op, data_name}, of_scale{op, scale_name};
+  const Format format = of.type.format;
+  const bool linear = of.type.layout == ScaleLayout::linear;
+  DIECAST_TRY(const DenseBytes codes, bytes_of(data, of_data));
+  DIECAST_TRY(const ScaleBytes scales, scales_of(scale, of.type.layout, of_scale));
+  const bool in_order = columnwise && !is_four_bit(format);  // the matrix's own
+  const std::int64_t length = columnwise && !in_order ? of.rows() : of.cols();
+  DIECAST_CHECK(check_row_bytes(*data, row_bytes(format, length), of_data));
+  if (linear && !padded)
+    DIECAST_CHECK(
+        check_row_bytes(*scale, in_order ? length : ceil_div(length, of.type.block()), of_scale));
+  QuantizedSide& side = columnwise ? of.columnwise : of.rowwise;
   side.data = codes.data;
   side.data_bytes = codes.count;
   side.scale = scales.data;

@@ -37,6 +37,7 @@ struct BoundTransposeCodes : line::transpose_codes {
                        v.cols, " codes"),
                    "pass the rows and cols that data has"};
     }
+    DIECAST_CHECK(check_row_bytes(*t.data, padded(v.cols, v.pad), {kName, "data"}));
     return v;
   }
   static Result<Views> views(const Tensors& t, const Options& o) {
@@ -48,6 +49,7 @@ struct BoundTransposeCodes : line::transpose_codes {
                    cat(kName, ": out has ", out.count, " bytes, not ", need),
                    cat("pass ", need, " bytes")};
     }
+    DIECAST_CHECK(check_row_bytes(*t.out, padded(v.rows, v.pad), {kName, "out"}));
     v.transposed = out.data;
     return v;
   }
@@ -81,15 +83,15 @@ struct BoundTransposeNvfp4 : line::transpose_nvfp4 {
     DIECAST_TRY(x.type.layout, read_word<ScaleLayout>(o.layout, kName, "layout"));
     DIECAST_CHECK(bytes_of(t.data, {kName, "data"}));
     DIECAST_TRY(x.shape, unquantized_shape(*t.data, Format::nvfp4, false, 0, o.cols, kName));
-    DIECAST_CHECK(read_side(x.rowwise, t.data, t.scale, x.type.layout, kName, "data", "scale"));
+    DIECAST_CHECK(read_side(x, false, t.data, t.scale, kName, "data", "scale"));
     DIECAST_TRY(x.rowwise.amax, floats_of(t.amax, 1, {kName, "amax"}));
     x.rowwise.amax_count = 1;
     return x;
   }
   static Result<Views> views(const Tensors& t, const Options& o) {
     DIECAST_TRY(QuantizedTensor x, read(t, o));
-    DIECAST_CHECK(read_side(x.columnwise, t.out_data_t, t.out_scale_t, x.type.layout, kName,
-                            "out_data_t", "out_scale_t"));
+    DIECAST_CHECK(
+        read_side(x, true, t.out_data_t, t.out_scale_t, kName, "out_data_t", "out_scale_t"));
     DIECAST_TRY(x.columnwise.amax, floats_of(t.out_amax_t, 1, {kName, "out_amax_t"}));
     x.columnwise.amax_count = 1;
     return Views{x};
