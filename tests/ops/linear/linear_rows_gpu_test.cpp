@@ -76,9 +76,11 @@ TEST_F(LinearRowsOnGpu, AreTheSameOnBothSidesOfEveryBoundaryAndAlone) {
       return soonest_of(table, {rows, kWide, kDepth});
     };
     const auto all = sums(layer, packed, x, kRows, split);
-    for (std::int64_t rows = 1; rows < kRows; ++rows)
-      if (serving(rows) != serving(rows - 1) || serving(rows) != serving(rows + 1))
+    for (std::int64_t rows = 1; rows < kRows; ++rows) {
+      if (serving(rows) != serving(rows - 1) || serving(rows) != serving(rows + 1)) {
         ASSERT_TRUE(same(sums(layer, packed, x, rows, split), all)) << rows << ", " << split;
+      }
+    }
     for (std::int64_t row = 0; row < kRows; row += 1021) {
       const auto begin = layer.x.begin() + row * kDepth;
       const DeviceBuffer one = placed(Words(begin, begin + kDepth));
