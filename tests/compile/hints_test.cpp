@@ -54,7 +54,8 @@ TEST(Hints, NameWhatDiecastHasForACudaName) {
       ": write math::exp of <diecast/device/math/math.h> for expf: the same bits on every target";
   EXPECT_EQ(hint(kHost, "k.cu:16:18: error: 'expf' was not declared in this scope"), math);
   EXPECT_EQ(hint(kHost, "k.cu:16:18: error: use of undeclared identifier 'expf'"), math);
-  for (const char* name : {"__expf", "exp", "rsqrtf", "tanhf", "powf", "log2f", "__sinf"})
+  for (const char* name :
+       {"__expf", "exp", "rsqrtf", "tanhf", "powf", "log2f", "__sinf", "floorf", "rintf"})
     EXPECT_NE(hint(kHost, std::string("k.cu:1:1: error: '") + name + "' was not declared in this")
                   .find(": write math::"),
               std::string::npos)
@@ -63,6 +64,8 @@ TEST(Hints, NameWhatDiecastHasForACudaName) {
             ": write to_f32(x) for __half2float");
   EXPECT_EQ(hint(kHost, "k.cu:16:3: error: unknown type name '__nv_bfloat16'"),
             ": write the element type bf16 for __nv_bfloat16");
+  EXPECT_EQ(hint(kHost, "k.cu:16:10: error: 'isnan' was not declared in this scope"),
+            ": write x != x for isnan");
   EXPECT_EQ(hint(kHost, "k.cu:16:10: error: '__float2int_rn' was not declared in this scope"),
             ": write from_f32<i32>(x) of <diecast/device/numbers/every_type.h> for __float2int_rn");
 }

@@ -74,16 +74,18 @@ std::string instead_of(std::string_view name) {
       {"__nv_bfloat16", "the element type bf16"},
       {"__nv_fp8_e4m3", "the element type e4m3"},
       {"__nv_fp8_e5m2", "the element type e5m2"},
-      {"rintf", "from_f32<i32>(x) of <diecast/device/numbers/every_type.h>, which rounds so"},
-      {"lrintf", "from_f32<i32>(x) of <diecast/device/numbers/every_type.h>, which rounds so"},
+      {"isnan", "x != x"},
+      {"isinf", "fabsf(x) == INFINITY"},
+      {"fmax", "fmaxf"},
+      {"fmin", "fminf"},
       {"__float2int_rn", "from_f32<i32>(x) of <diecast/device/numbers/every_type.h>"}};
   for (const auto& [word, ours] : kOthers)
     if (name == word) return cat("write ", ours, " for ", name);
   std::string_view function = name;
   if (function.starts_with("__")) function.remove_prefix(2);
   if (function.ends_with("f")) function.remove_suffix(1);
-  for (const std::string_view one :
-       {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "pow"})
+  for (const std::string_view one : {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos",
+                                     "tanh", "pow", "floor", "ceil", "trunc", "rint", "round"})
     if (function == one)
       return cat("write math::", one, " of <diecast/device/math/math.h> for ", name,
                  ": the same bits on every target");

@@ -3,6 +3,7 @@
 // are used. Each header says its errors, in units in the last place (ulp) of f32. fast.h has a GPU's
 // own approximations.
 //   exp exp2 log log2 sqrt rsqrt sin cos tanh sigmoid silu gelu gelu_tanh pow
+//   floor ceil trunc rint round
 #pragma once
 
 #include <diecast/device/math/activations.h>
@@ -12,6 +13,7 @@
 #include <diecast/device/math/pow.h>
 #include <diecast/device/math/roots.h>
 #include <diecast/device/math/trig.h>
+#include <diecast/device/math/whole.h>
 
 namespace diecast::math {
 
@@ -34,6 +36,11 @@ DIECAST_OF_BOTH(sigmoid)
 DIECAST_OF_BOTH(silu)
 DIECAST_OF_BOTH(gelu)
 DIECAST_OF_BOTH(gelu_tanh)
+DIECAST_OF_ONE(floor)
+DIECAST_OF_ONE(ceil)
+DIECAST_OF_ONE(trunc)
+DIECAST_OF_ONE(rint)
+DIECAST_OF_ONE(round)
 #undef DIECAST_OF_BOTH
 #undef DIECAST_OF_ONE
 

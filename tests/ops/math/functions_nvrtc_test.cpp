@@ -23,6 +23,18 @@ TEST(MathCompiles, WithoutAWarningOrASpill) {
   }
 }
 
+TEST(MathCompiles, ToWholeNumbers) {
+  const auto runtime = test_runtime_with("math/whole.cu");
+  const auto compiler = runtime->compiler(Target::parse("sm_80").value());
+  if (!compiler) GTEST_SKIP() << compiler.error().message();
+  for (const char* spelling : {"T=f32 @ sm_80", "T=bf16 @ sm_90a", "T=f16 @ sm_120a"}) {
+    const auto one = runtime->specialize(std::string("whole ") + spelling).value();
+    const auto resolved = runtime->resolve(one);
+    ASSERT_TRUE(resolved) << spelling << ": " << resolved.error().message();
+    EXPECT_EQ(resolved->artifact->log, "") << spelling;
+  }
+}
+
 // What the bench times.
 TEST(MathCompiles, BesideCudasOwn) {
   const auto runtime = test_runtime_with("../bench/patterns/elementwise.cu");
