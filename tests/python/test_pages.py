@@ -27,6 +27,16 @@ def test_the_lines_of_a_page_run(page, shows, capsys):
     assert all(words in shown for words in shows)
 
 
+def test_every_complaint_has_a_row_and_every_row_its_tests():
+    table = (ROOT / "tests/python/README.md").read_text().partition("## Complaints")[2]
+    numbers = [int(number) for row in re.findall(r"^\| ([0-9, ]+) \|", table, re.M) for number in row.split(", ")]
+    assert sorted(numbers) == list(range(1, 43))
+    files = (ROOT / "tests/python").rglob("test_*.py")
+    tests = {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), re.M)}
+    named = set(re.findall(r"test_\w+", table))
+    assert named <= tests and {name for name in tests if re.match(r"test_\d", name)} <= named
+
+
 def test_the_picture_of_linear_layers_is_of_its_run(tmp_path):
     drawn = next((ROOT / "tests/gpu-results").glob("*-linear-beside.svg"))
     subprocess.run([sys.executable, ROOT / "tests/bench/python/linear_picture.py", drawn.with_suffix(".txt"),
