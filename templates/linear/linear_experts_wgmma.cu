@@ -99,8 +99,7 @@ DIECAST_KERNEL {
          {packed, static_cast<u32>(ceil_div(weight_rows, 64)), depth_tiles});
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
-    const u64 places = reinterpret_cast<u64>(out) | static_cast<u64>(cols) * sizeof(OUT);
     consume(ring, depth_tiles, {bias, nullptr, out, rows, cols, PackedTile<FORMAT>::kFactor, ALPHA, LIMIT}, factor,
-            places % 16 == 0);
+            reinterpret_cast<u64>(out) % 16 == 0 && cols % 8 == 0);
   }
 }

@@ -121,11 +121,11 @@ DIECAST_KERNEL {
       Work(rows, weight_rows, depth).for_each_tile([](u32, u32) { cluster_barrier<CLUSTER_BLOCKS>(); });  // of finish_parts()
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 216 : 104));
-    const u64 places = reinterpret_cast<u64>(out) | reinterpret_cast<u64>(residual) | static_cast<u64>(cols) * sizeof(OUT);
+    const bool whole = ((reinterpret_cast<u64>(out) | reinterpret_cast<u64>(residual)) & 15) == 0 && cols % 8 == 0;
     constexpr f32 kUnit = PackedTile<FORMAT>::kFactor;
     const auto factor_at = [&](int i) DIECAST_INLINED { return ROW_FACTORS ? kUnit : factor[i] * kUnit; };
     consume(ring, Work(rows, weight_rows, depth),
-            {{bias, residual, out, rows, cols, factor_at(0), ALPHA, LIMIT, factor, factor_at(UP_FACTOR)}, places % 16 == 0});
+            {{bias, residual, out, rows, cols, factor_at(0), ALPHA, LIMIT, factor, factor_at(UP_FACTOR)}, whole});
   }
   cluster_barrier<CLUSTER_BLOCKS>();  // others may still write here, or read
 }

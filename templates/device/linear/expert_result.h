@@ -19,7 +19,7 @@ arg      cols
 arg      depth
 arg      experts
 arg      fan_out
-sample   rows {0, 1, 3, 9, 40}  cols {8, 40}  depth {32, 96, 320}  experts {4}  fan_out {1}
+sample   rows {0, 1, 3, 9, 40}  cols {8, 44}  depth {32, 96, 320}  experts {4}  fan_out {1}
 */
 #pragma once
 

@@ -19,7 +19,7 @@ arg    rows
 arg    cols
 arg    depth
 arg    settled  i32                         // not 0: no launch before writes packed, which may be read before that one has ended
-sample rows {0, 1, 9, 40}  cols {8, 40, 136}  depth {32, 96, 320}
+sample rows {0, 1, 9, 40}  cols {8, 44, 136}  depth {32, 96, 320}
 */
 #pragma once
 

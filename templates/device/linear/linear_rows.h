@@ -45,7 +45,7 @@ template <int Activation, bool HasBias, bool HasResidual, class In, class Out, b
 struct LinearRows {
   using Result = LinearResult<Activation, HasBias, HasResidual, In, Out, RowFactors>;
   Result result;
-  bool whole;  // eight elements are a vector of out and residual
+  bool whole;  // rows of out and residual are of whole eights, each from a multiple of 16 bytes on
 
   DIECAST_DEVICE void store(const EightSums& first, const EightSums& second, i64 row, i64 col) const {
     if (row >= result.rows || col >= result.cols) return;

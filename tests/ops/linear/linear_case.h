@@ -33,6 +33,11 @@ struct Numbers {
   }
 };
 
+// The columns of out of a case: of gate and up, whose rows alternate by eight, whole eights.
+inline std::int64_t columns_of(const Case& one, bool gated) {
+  return gated ? ceil_div(one.cols, 8) * 8 : one.cols;
+}
+
 // Packed tiles of NVFP4, without the weights that they are of: any codes, scales from 2^-3 to 2^3.
 std::vector<std::uint8_t> drawn_tiles(std::int64_t count, std::mt19937_64& random);
 

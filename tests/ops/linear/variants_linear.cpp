@@ -16,11 +16,12 @@ std::string linear_difference(Kernel& kernel, const Case& one, const Bindings& t
   const DType in = dtype_of(s, "IN"), out_type = dtype_of(s, "OUT");
   constexpr std::int64_t kDepths[] = {32, 320, 96, 160};
   reference::Linear of;
-  of.rows = one.rows, of.cols = one.cols;
+  of.rows = one.rows;
   of.depth = kDepths[one.seed % 4] + (nvfp4 && one.seed % 3 == 0 ? 16 : 0);
   of.split = static_cast<int>(s.number("SPLIT"));
   of.activation = enum_of<reference::Activation>(s, "ACTIVATION");
   const bool gated = is_gated(of.activation);
+  of.cols = columns_of(one, gated);
   const std::int64_t weight_rows = gated ? 2 * of.cols : of.cols;
   const auto weights =
       drawn_weight(nvfp4 ? Format::nvfp4 : Format::mxfp4, weight_rows, of.depth, random);

@@ -109,10 +109,11 @@ Experts drawn_experts(const Specialization& s, const Case& one) {
   constexpr std::int64_t kDepths[] = {32, 320, 96, 160};
   out.depth = kDepths[one.seed % 4], out.host = s.target().is_host();
   reference::Linear plain;
-  plain.rows = out.rows(), plain.cols = one.cols, plain.depth = out.depth;
+  plain.rows = out.rows(), plain.depth = out.depth;
   plain.split = static_cast<int>(s.number("SPLIT"));
   plain.activation = enum_of<reference::Activation>(s, "ACTIVATION");
   out.gated = is_gated(plain.activation);
+  plain.cols = columns_of(one, out.gated);
   const Format format = word_of(s, "FORMAT") == "nvfp4" ? Format::nvfp4 : Format::mxfp4;
   for (std::int64_t i = 0; i < kExperts; ++i)
     out.draw_expert(format, plain, flag(s, "HAS_BIAS"), random);
@@ -137,7 +138,7 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
   const bool counts = word_of(s, "FORM") == "indexed" && flag(s, "HAS_UNEXPECTED");
   const UnexpectedWord unexpected(device, of.routed, numbers);
   const DeviceBuffer bias(device, of.bias.data(), of.bias.size());
-  const std::int64_t elements = of.rows() * one.cols;
+  const std::int64_t cols = of.of.front().cols, elements = of.rows() * cols;
   const DeviceBuffer out(device, static_cast<std::size_t>(elements * dtype_bits(of.out) / 8));
   const args::LinearExperts arguments{
       .x = {of.in, x.data_pointer(), of.depth},
@@ -147,7 +148,7 @@ std::string experts_difference(Kernel& kernel, const Case& one, const Bindings& 
       .bias = {of.in, flag(s, "HAS_BIAS") ? bias.data_pointer() : nullptr},
       .out = {of.out, out.data_pointer()},
       .rows = of.rows(),
-      .cols = one.cols,
+      .cols = cols,
       .depth = of.depth,
       .experts = kExperts,
       .fan_out = of.fan_out,
