@@ -8,6 +8,8 @@ import pytest
 import diecast
 
 HOST = {"device": "host"}
+ONE = numpy.ones(1, "f4")
+FP4 = numpy.zeros((4, 32), "u1"), numpy.zeros((4, 4), "u1"), ONE  # codes, scales and their global scale
 
 
 class Lies:
@@ -105,6 +107,12 @@ def test_outputs_that_overlap_or_are_too_small(matrix):
     (lambda x: diecast.quantize_folder("x", "y", jobs=1 << 70, **HOST), "value_not_allowed", "too large"),
     (lambda x: diecast.quantize_folder("x", dry_run=True, last_layers=1 << 70), "value_not_allowed", "too large"),
     (lambda x: diecast.kernel(b"text"), "dtype_mismatch", "source is bytes"),
+    (lambda x: diecast.quantize_nvfp4(x, layout="\ud800", **HOST), "dtype_mismatch", "no text that UTF-8 has"),
+    (lambda x: diecast.gemm_nvfp4(x, x, x, x, x, x, alpha=None, **HOST), "dtype_mismatch", "alpha is no number"),
+    (lambda x: diecast.prepare("fp4_dequantize", *FP4, block_size=0, **HOST), "value_not_allowed", "BLOCK"),
+    (lambda x: diecast.prepare("fp4_fake_quant_block", x, ONE, block_size=0, **HOST), "value_not_allowed", "BLOCK"),
+    (lambda x: diecast.prepare("static_blockwise_fp4_fake_quant", x, ONE.repeat(999), **HOST),
+     "value_not_allowed", "BLOCK"),
 ])
 def test_numbers_and_objects_that_no_call_can_take(matrix, call, code, text):
     with pytest.raises(diecast.Error, match=text) as caught:

@@ -104,7 +104,9 @@ bool Call::take_option(int index, PyObject* value) {
     case DIECAST_WORD:
       if (!PyUnicode_Check(value)) return wrong_option(name(), option, "is no text");
       field.word = op_.word(static_cast<std::size_t>(index), value);
-      return field.word != nullptr;
+      if (field.word != nullptr) return true;
+      PyErr_Clear();
+      return wrong_option(name(), option, "is no text that UTF-8 has");
     case DIECAST_FLAG:
       if (!PyBool_Check(value)) return wrong_option(name(), option, "is neither True nor False");
       field.integer = value == Py_True;

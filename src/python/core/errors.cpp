@@ -59,7 +59,11 @@ bool integer_of(PyObject* value, std::int64_t& to, const char* op, const char* n
 
 bool number_of(PyObject* value, double& to, const char* op, const char* name) {
   to = PyFloat_AsDouble(value);
-  return to != -1 || fits(op, name);
+  if (to != -1 || PyErr_Occurred() == nullptr) return true;
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return fits(op, name);
+  PyErr_Clear();
+  raise_about("dtype_mismatch", op, name, "is no number", "pass an int or a float");
+  return false;
 }
 
 PyObject* raise_not_parsed(const char* function) {

@@ -111,7 +111,7 @@ def _arranged(scale, options):
     shape, batch, layout = tuple(scale.shape), options["batch"], options["layout"]
     linear = options["from_layout"] == "linear"
     cols = options["cols"] or (_cols(shape) if linear else 0)
-    rows = options["rows"] or (_rows(shape) // batch if linear else 0)
+    rows = options["rows"] or (_rows(shape) // (batch or 1) if linear else 0)
     kind = scale.dtype if "e8m0" in str(scale.dtype) else "u8"
     return kind, (batch * _up(rows, _TILE_ROWS[layout]), cols if layout == "linear" else _up(cols, 4))
 

@@ -146,6 +146,19 @@ def test_a_call_that_is_not_ours_is_an_error(attributes):
         jax.block_until_ready(call(x, **attributes))
 
 
+@pytest.mark.parametrize("name, inputs, options", CALLS, ids=[f"{i}-{one[0]}" for i, one in enumerate(CALLS)])
+def test_numbers_that_an_option_cannot_be_are_errors_or_harmless(name, inputs, options):
+    for option in _table.OPS[name].options:
+        if option.kind is not int:
+            continue
+        for value in (-1, 0, 3, 2**31):
+            try:
+                jax.eval_shape(lambda *arrays, of=options | {option.name: value}: getattr(diecast.jax, name)(
+                    *arrays, **of), *(one for one in inputs if one is not None))
+            except diecast.Error as error:
+                assert error.fix
+
+
 def test_sizes_that_are_symbols_are_refused():
     (rows,) = jax.export.symbolic_shape("rows")
     with pytest.raises(diecast.ArgumentError, match="a size of x is a symbol, .rows, 64.") as caught:

@@ -223,7 +223,7 @@ Result<void> static_blockwise_fp4_cast(Runtime& runtime, const Tensor& x, const 
 Fp4FakeQuantBlockRequest Fp4FakeQuantBlockRequest::of(const Tensor& x, const Tensor& out,
                                                       int block) {
   RowsClass rows = std::max(rows_class(x), rows_class(out));
-  if (rows == RowsClass::dense && x.cols() % block != 0) rows = RowsClass::apart;
+  if (rows == RowsClass::dense && (block <= 0 || x.cols() % block != 0)) rows = RowsClass::apart;
   return {.in = x.dtype, .block = block, .rows = rows};
 }
 

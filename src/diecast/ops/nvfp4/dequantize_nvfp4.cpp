@@ -19,7 +19,7 @@ Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out, bool
 
 // The rows that blocks of this size and codes of this pitch leave of out's class.
 RowsClass rows_for(const Tensor& out, int block, const Tensor& packed) {
-  const bool whole = out.cols() % block == 0 && packed.stride() == out.cols() / 2 &&
+  const bool whole = block > 0 && out.cols() % block == 0 && packed.stride() == out.cols() / 2 &&
                      reinterpret_cast<std::uintptr_t>(packed.data) % 8 == 0;
   return whole ? rows_class(out) : RowsClass::any;
 }
