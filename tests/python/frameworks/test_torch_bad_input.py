@@ -56,6 +56,21 @@ def test_a_packed_weight_has_rows(rank):
         diecast.torch.pack_linear(data, data)
 
 
+def test_an_output_that_a_gradient_needs_is_seen():
+    saved, weight = torch.full((1,), 2.0), torch.ones(1, requires_grad=True)
+    product = weight * saved
+    diecast.torch.amax(matrix(4, 32), out=saved)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+    for out in (weight, weight * 1):
+        with pytest.raises(diecast.ArgumentError, match="an output requires gradients"):
+            diecast.torch.amax(matrix(4, 32), out=out)
+    with torch.no_grad():
+        diecast.torch.amax(matrix(4, 32), out=weight)
+    with torch.inference_mode():
+        diecast.torch.amax(matrix(4, 32), out=torch.empty(1))
+
+
 class Wrapped(torch.Tensor):
     """A type that answers torch's calls itself, as DTensor does."""
 

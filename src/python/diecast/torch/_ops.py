@@ -5,6 +5,7 @@ into those that are given. Outputs never require gradients: of an input that doe
 """
 
 import torch
+from torch.autograd.graph import increment_version
 
 from .. import _core, _frameworks, _shapes
 from .._errors import ArgumentError
@@ -123,12 +124,16 @@ def _define(op):
         device = inputs[0].device
         return tuple(there[name] if name in there else _nothing(device) for name in op.outputs)
 
-    def check_out(options):
-        for name in op.outputs:
-            if options.get(name) is not None:
-                return
-        raise ArgumentError("missing_buffer", f"{op.name}.out: no output is given",
-                            f"pass {op.outputs[0]}, or call {op.name}.default")
+    def outs(options):
+        """The tensors that a call writes into."""
+        given = [tensor for name in op.outputs if (tensor := options.get(name)) is not None]
+        if not given:
+            raise ArgumentError("missing_buffer", f"{op.name}.out: no output is given",
+                                f"pass {op.outputs[0]}, or call {op.name}.default")
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given):
+            raise ArgumentError("not_supported", f"{op.name}.out: an output requires gradients",
+                                "ops make none: pass out.detach(), or call it under torch.no_grad()")
+        return given
 
     def call(*inputs, **options):
         return finish(plain(*inputs, **named(options)), inputs, options)
@@ -138,13 +143,15 @@ def _define(op):
         return finish(plain(*inputs, **named(options), device="host"), inputs, options)
 
     def call_out(*inputs, **options):
-        check_out(options)
+        written = outs(options)
         plain(*inputs, **named(options))
+        increment_version(written)  # so that a gradient that saved one of them is an error
 
     def call_out_on_cpu(*inputs, **options):
         _on_cpu(op)
-        check_out(options)
+        written = outs(options)
         plain(*inputs, **named(options), device="host")
+        increment_version(written)
 
     for overload, on_cuda, on_cpu, traced in (
             ("default", call, call_on_cpu, fake),
