@@ -90,6 +90,7 @@ TEST(CheckedOnHost, EachWayOutOfATensorIsTheErrorOfTheLaunch) {
        "x[-2] is outside of its 8 elements"},
       {"y[0] = *(at > 0 ? x + at : nullptr);", 7, 8, "x[8] is outside of its 8 elements"},
       {"y[0] = *(at > 0 ? x + at : nullptr);", 7, 0, "nullptr[0] is outside of its 0 elements"},
+      {"const auto* p = x + 1; y[0] = p[at];", 6, 7, "x[8] is outside of its 8 elements"},
       {"y[0] = *(at > 0 ? y + at : x);", 7, 8, "y[8] is outside of its 8 elements"},
       {"y[0] = (x + at)[-1];", 8, 0, "x[-1] is outside of its 8 elements"},
   };

@@ -48,6 +48,13 @@ inline constexpr const char* kRightBody = R"(
   const f32* chosen = at < 0 ? x : nullptr;
   chosen = chosen == nullptr ? x + 1 : at < 0 ? x : y;
   sum += *chosen + *(at < 0 ? nullptr : x + 1);
+  const auto* row = x + 1;
+  auto* own = y;
+  auto const* __restrict__ alone = x;
+  const f32 two[2] = {1, 2};
+  for (const auto* each = two; each < two + 2; ++each) sum += *each + *row++ + *alone;
+  const auto twice = [](auto* p) { return p[0] + p[1]; };
+  sum += twice(x) + twice(two) + (own == y);
   const Pair pair = *reinterpret_cast<const Pair*>(x + n - 2);
   sum += pair.a + pair.b + m[(rows - 1) * m_stride + 3];
   assert(n > 0 && "some");
@@ -60,11 +67,10 @@ inline constexpr const char* kRightBody = R"(
 )";
 
 // What takes pointers alone, and so no tensor argument of a debug build.
-inline constexpr const char* kForPointers[] = {"y[0] = at[x];", "const auto* p = x; y[0] = *p;",
-                                               "y[0] = second_of(x + at);"};
+inline constexpr const char* kForPointers[] = {"y[0] = at[x];", "y[0] = second_of(x + at);"};
 inline constexpr const char* kForPointersFix =
     "mend checked.cu at line 21: a debug build checks a tensor argument, which is no T* there; "
     "write "
-    "`auto p = x` for `auto* p = x`, x[i] for i[x], and &x[i] where a function deduces T*";
+    "x[i] for i[x], and &x[i] where a function deduces T*";
 
 }  // namespace diecast::testing

@@ -19,8 +19,7 @@ bool is_about_checked(std::string_view log) {
   return std::ranges::any_of(split(log, '\n'), [](std::string_view line) {
     if (says(line, "Checked<"))
       return !says_one_of(line, {"In function", "required from", "candidate:"});
-    return says_one_of(line,
-                       {"does not provide a subscript operator", "cannot deduce \"auto\" type"});
+    return says(line, "does not provide a subscript operator");
   });
 }
 
@@ -112,8 +111,9 @@ std::string hint_on_host(std::string_view log) {
 
 std::string hint_of(BuildKind build, const Target& target, std::string_view log) {
   if (build == BuildKind::debug && is_about_checked(log))
-    return ": a debug build checks a tensor argument, which is no T* there; write `auto p = x` for "
-           "`auto* p = x`, x[i] for i[x], and &x[i] where a function deduces T*";
+    return ": a debug build checks a tensor argument, which is no T* there; write x[i] for i[x], "
+           "and "
+           "&x[i] where a function deduces T*";
   if (says(log, "has \"C\" linkage"))
     return ": CUDA has a function of the kernel's name, so give the file another";
   if (const std::string ours = instead_of(undeclared_name(log)); !ours.empty())

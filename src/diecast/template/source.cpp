@@ -2,6 +2,7 @@
 // asserts, the kernel's head, the file's own code.
 #include <diecast/base/text.h>
 #include <diecast/template/parse/code_scan.h>
+#include <diecast/template/parse/code_tokens.h>
 #include <diecast/template/parse/header_parser.h>
 #include <diecast/template/signature.h>
 #include <diecast/template/source.h>
@@ -193,16 +194,41 @@ std::string asserts(const Template& tmpl) {
   return text;
 }
 
+// `const auto* p` as `auto p`, which keeps a checked pointer as it is; columns stay. (A pointer to
+// a const type stays one.)
+std::string without_auto_pointers(std::string text) {
+  const std::vector<CodeToken> tokens = code_tokens(text).tokens;
+  const auto is = [&](std::size_t i, std::string_view what) {
+    return i < tokens.size() && tokens[i].is(what);
+  };
+  const auto blank = [&](std::size_t i) {
+    const std::string& word = tokens[i].spelling;
+    if (text.compare(tokens[i].offset, word.size(), word) == 0)  // else it goes on in the next line
+      text.replace(tokens[i].offset, word.size(), word.size(), ' ');
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t star = is(i + 1, "const") ? i + 2 : i + 1;
+    if (!is(i, "auto") || !is(star, "*") || is(star + 1, "*")) continue;
+    if (i > 0 && is(i - 1, "const")) blank(i - 1);
+    for (std::size_t after = i + 1; after <= star; ++after) blank(after);
+    if (is(star + 1, "__restrict__") || is(star + 1, "__restrict")) blank(star + 1);
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files,
                                  BuildKind build) {
   const std::string name = tmpl.name() + ".cu";
-  DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), name, tmpl.code_line()));
+  DIECAST_TRY(Inlined code, take_includes(tmpl.code(), name, tmpl.code_line()));
   Headers headers(files);
   DIECAST_CHECK(headers.add({"diecast/device/base/types.h", ""}));
   DIECAST_CHECK(headers.add({"diecast/device/base/simt.h", ""}));
-  if (build == BuildKind::debug) DIECAST_CHECK(headers.add({"diecast/device/base/checked.h", ""}));
+  if (build == BuildKind::debug) {
+    DIECAST_CHECK(headers.add({"diecast/device/base/checked.h", ""}));
+    code.text = without_auto_pointers(std::move(code.text));
+  }
   for (const std::string& header : tmpl.used()) DIECAST_CHECK(headers.add({header, ""}));
   for (const Include& header : code.includes) DIECAST_CHECK(headers.add(header));
   DIECAST_TRY(std::set<std::string> declared, headers.declared(tmpl));
