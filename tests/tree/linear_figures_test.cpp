@@ -28,38 +28,56 @@ std::string words_of_page(const std::string& name) {
 }
 
 struct Row {
-  double ours, humming, cublas;      // us
-  double over_humming, over_cublas;  // theirs over ours
+  double ours, cublas;           // us, in the newest run
+  double humming_of_cublas = 0;  // its time over cuBLAS's, in the run that has both
+  double of_cublas() const { return ours / cublas; }
+  double of_humming() const { return of_cublas() / humming_of_cublas; }
 };
+using Quotient = double (Row::*)() const;
 
 class LinearFigures : public ::testing::Test {
  protected:
   LinearFigures() {
-    for (const std::string& name : files())
-      if (name.ends_with("linear-beside.txt")) run_ = text_of(name);
-    for (const std::string_view line : split(run_, '\n')) {
+    for_each_row("linear.txt", [this](const std::string& weight, int rows, const auto& number) {
+      rows_[weight][rows] = {number(4),
+                             number(-2)};  // behind the floor ours; cuBLAS, last the quotient
+    });
+    for_each_row("linear-beside.txt", [this](const auto& weight, int rows, const auto& number) {
+      const auto at = rows_[weight].find(rows);
+      if (at != rows_[weight].end()) at->second.humming_of_cublas = number(-4) / number(-3);
+    });
+  }
+  // Of the newest run of this name.
+  static void for_each_row(const std::string& name, const auto& take) {
+    std::string run;
+    for (const std::string& file : files())
+      if (file.find("-h200-") != file.npos && file.ends_with("-" + name)) run = text_of(file);
+    for (const std::string_view line : split(run, '\n')) {
       const auto cells = words(line);
-      if (cells.size() < 9 || cells[0] != "dense") continue;
-      const auto number = [&](std::size_t at) { return std::stod(std::string(cells[at])); };
-      // Behind the floor ours, and settled where rows are few.
-      rows_[std::string(cells[1])][std::stoi(std::string(cells[2]))] = {
-          number(4), number(cells.size() - 4), number(cells.size() - 3), number(cells.size() - 2),
-          number(cells.size() - 1)};
+      if (cells.size() < 7 || cells[0] != "dense") continue;
+      const auto number = [&](int at) {
+        const std::size_t place =
+            at < 0 ? cells.size() - static_cast<std::size_t>(-at) : static_cast<std::size_t>(at);
+        return std::stod(std::string(cells[place]));
+      };
+      take(std::string(cells[1]), std::stoi(std::string(cells[2])), number);
     }
   }
   const Row& row(const std::string& weight, int rows) const { return rows_.at(weight).at(rows); }
-  // Ours over theirs, the least and the most.
-  std::string range(const Names& weights, double Row::*theirs, auto wanted) const {
+  // The least and the most, of rows that have it.
+  std::string range(const Names& weights, Quotient of, auto wanted) const {
     std::vector<double> all;
     for (const std::string& weight : weights)
       for (const auto& [rows, one] : rows_.at(weight))
-        if (wanted(rows)) all.push_back(one.ours / (one.*theirs));
+        if (wanted(rows) && (of != &Row::of_humming || one.humming_of_cublas > 0))
+          all.push_back((one.*of)());
     const auto [least, most] = std::ranges::minmax(all);
     return fixed(least, 2) + " to " + fixed(most, 2);
   }
-  std::string pair(const Names& weights, int rows, double Row::*quotient) const {
-    return fixed(row(weights[0], rows).*quotient, 2) + ", " +
-           fixed(row(weights[1], rows).*quotient, 2);
+  // Their time over ours.
+  std::string pair(const Names& weights, int rows, Quotient of) const {
+    return fixed(1 / (row(weights[0], rows).*of)(), 2) + ", " +
+           fixed(1 / (row(weights[1], rows).*of)(), 2);
   }
   // Of the four weights.
   std::string times(int rows, double Row::*whose) const {
@@ -75,37 +93,37 @@ class LinearFigures : public ::testing::Test {
         << page << " should say: " << words;
   }
 
-  std::string run_;
   std::map<std::string, std::map<int, Row>> rows_;
 };
 
 TEST_F(LinearFigures, OfTheirPageAreTheRuns) {
   const std::string page = "src/diecast/ops/linear/README.md";
   const auto any = [](int) { return true; };
-  expect(page, range(kSmall, &Row::humming, any) + " of Humming's time with the two small weights");
-  expect(page, range(kLarge, &Row::humming, any) + " with the two large ones");
-  expect(page, range(kAll, &Row::cublas, [](int rows) { return rows <= 16; }) +
-                   " of the time up to 16 rows");
-  expect(page, "it takes " + range(kAll, &Row::cublas, [](int rows) { return rows >= 256; }) + ".");
+  expect(page, range(kAll, &Row::of_cublas, [](int rows) { return rows <= 16; }) +
+                   " of its time up to 16 rows");
   const auto at_64 = [](int rows) { return rows == 64; };
-  expect(page, "At 64 rows it takes " + range(kLarge, &Row::cublas, at_64) + " with the large");
-  expect(page, range(kSmall, &Row::cublas, at_64) + " with the small ones");
+  expect(page, "At 64 rows it takes " + range(kLarge, &Row::of_cublas, at_64) + " with the large");
+  expect(page, range(kSmall, &Row::of_cublas, at_64) + " with the small ones");
+  expect(page,
+         "it takes " + range(kAll, &Row::of_cublas, [](int rows) { return rows >= 256; }) + ".");
+  expect(page,
+         range(kSmall, &Row::of_humming, any) + " of Humming's time with the two small weights");
+  expect(page, range(kLarge, &Row::of_humming, any) + " with the two large ones");
 }
 
 TEST_F(LinearFigures, OfTheFrontPageAreTheRuns) {
-  for (const int rows : {1, 2048})
-    for (const auto& [who, whose] : {std::pair{" us; Humming", &Row::ours},
-                                     {"; cuBLAS bf16", &Row::humming},
-                                     {" |", &Row::cublas}})
-      expect("README.md", times(rows, whose) + who);
+  for (const int rows : {1, 64, 1024}) {
+    expect("README.md", times(rows, &Row::ours) + " us; cuBLAS bf16");
+    expect("README.md", "cuBLAS bf16: " + times(rows, &Row::cublas) + " |");
+  }
 }
 
 TEST_F(LinearFigures, OfTheNotesAreTheRuns) {
   const std::string page = "templates/NOTES.md";
-  for (const int rows : {1, 16}) expect(page, pair(kSmall, rows, &Row::over_humming) + " |");
-  for (const int rows : {256, 2048})
-    expect(page, "large " + pair(kLarge, rows, &Row::over_cublas) + "; small " +
-                     pair(kSmall, rows, &Row::over_cublas));
+  for (const int rows : {1, 16}) expect(page, pair(kSmall, rows, &Row::of_humming) + " |");
+  for (const int rows : {128, 256, 1024})
+    expect(page, "large " + pair(kLarge, rows, &Row::of_cublas) + "; small " +
+                     pair(kSmall, rows, &Row::of_cublas));
 }
 
 }  // namespace

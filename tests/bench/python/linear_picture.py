@@ -59,8 +59,9 @@ def picture(text):
            'font-size="11"><rect width="100%" height="100%" fill="white"/>']
     for i, (weight, of) in enumerate(weights.items()):
         out += panel(f"{weight}: microseconds over rows", of, i % 2 * WIDE, i // 2 * HIGH)
-    for i, (name, color) in enumerate(COLORS.items()):
-        out.append(f'<text x="{EDGE + 90 * i}" y="{height - 10}" fill="{color}">{name}</text>')
+    drawn = [name for name in COLORS if any(name in row for of in weights.values() for row in of)]
+    for i, name in enumerate(drawn):
+        out.append(f'<text x="{EDGE + 90 * i}" y="{height - 10}" fill="{COLORS[name]}">{name}</text>')
     return "\n".join([*out, "</svg>\n"])
 
 
