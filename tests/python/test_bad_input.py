@@ -107,6 +107,7 @@ def test_outputs_that_overlap_or_are_too_small(matrix):
     (lambda x: diecast.quantize_folder("x", "y", jobs=1 << 70, **HOST), "value_not_allowed", "too large"),
     (lambda x: diecast.quantize_folder("x", dry_run=True, last_layers=1 << 70), "value_not_allowed", "too large"),
     (lambda x: diecast.kernel(b"text"), "dtype_mismatch", "source is bytes"),
+    (lambda x: diecast.runtime().freeze("never"), "value_not_allowed", "late = 'never'"),
     (lambda x: diecast.quantize_nvfp4(x, layout="\ud800", **HOST), "dtype_mismatch", "no text that UTF-8 has"),
     (lambda x: diecast.gemm_nvfp4(x, x, x, x, x, x, alpha=None, **HOST), "dtype_mismatch", "alpha is no number"),
     (lambda x: diecast.prepare("fp4_dequantize", *FP4, block_size=0, **HOST), "value_not_allowed", "BLOCK"),

@@ -5,7 +5,7 @@ import os
 import weakref
 
 from . import _core, _frameworks
-from ._errors import DtypeError
+from ._errors import ArgumentError, DtypeError
 
 _with_callbacks = weakref.WeakSet()
 
@@ -126,7 +126,7 @@ class Runtime:
     def freeze(self, late="error"):
         """From now on a compile or a load raises WouldCompile, or with "warn" is an event."""
         if late not in ("error", "warn"):
-            raise ValueError('late is "error" or "warn"')
+            raise ArgumentError("value_not_allowed", f"freeze: late = {late!r}", 'late is "error" or "warn"')
         _core.freeze(self.handle, late == "warn")
 
     def flush(self):

@@ -20,13 +20,15 @@ def test_cpu_tensors_are_refused_until_asked_for():
     (lambda x: diecast.torch.quantize_nvfp4(x.long()), diecast.DtypeError, "i64"),
     (lambda x: diecast.torch.quantize_nvfp4(x.t()), diecast.ArgumentError, "apart"),
     (lambda x: diecast.torch.amax(x, accumulate=True), diecast.ArgumentError, "accumulate"),
-    (lambda x: diecast.torch.amax(x, out=(x, x)), ValueError, "1 outputs"),
-    (lambda x: diecast.torch.quantize_nvfp4(x, out=x[:0]), ValueError, "3 outputs"),
+    (lambda x: diecast.torch.amax(x, out=(x, x)), diecast.ArgumentError, "1 outputs"),
+    (lambda x: diecast.torch.quantize_nvfp4(x, out=x[:0]), diecast.ArgumentError, "3 outputs"),
     (lambda x: torch.ops.diecast.amax.out(x), diecast.ArgumentError, "no output"),
     (lambda x: torch.ops.diecast.quantize_nvfp4.out(x, out_data=x), diecast.Error, "out_"),
     (lambda x: diecast.torch.amax(x, out=x), diecast.Error, "out"),
     (lambda x: diecast.torch.amax(x, size=3), RuntimeError, "size"),
-    (lambda x: diecast.torch.amax(None), RuntimeError, "Tensor"),
+    (lambda x: diecast.torch.amax(None), diecast.ArgumentError, "x is not given"),
+    (lambda x: diecast.torch.dequantize_nvfp4(x), diecast.ArgumentError, "scale is not given"),
+    (lambda x: diecast.torch.amax("x"), RuntimeError, "Tensor"),
 ])
 def test_bad_calls_are_errors_with_a_type(call, error, text):
     with pytest.raises(error, match=text):

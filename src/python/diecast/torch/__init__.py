@@ -18,6 +18,7 @@ import types as _types
 import torch as _torch
 
 from .. import _core, _shapes
+from .._errors import ArgumentError as _ArgumentError
 from .._linear import PackedLinear as _PackedLinear
 from .._table import OPS as _OPS
 from ._ops import RENAMED as _RENAMED
@@ -34,7 +35,8 @@ def _outputs_given(op, out, keywords, there):
         return named
     outs = out if isinstance(out, (tuple, list)) else (out,)
     if len(outs) != len(there):
-        raise ValueError(f"{op.name}: out has {len(outs)} tensors, and the call has {len(there)} outputs")
+        raise _ArgumentError("shape_mismatch", f"{op.name}: out has {len(outs)} tensors, and the call has "
+                             f"{len(there)} outputs", "pass one tensor for each output, in order")
     return named | dict(zip(there, outs))
 
 
@@ -52,6 +54,9 @@ def _function(op):
     def function(*tensors, out=None, **keywords):
         given = {name for name, tensor in zip(names, tensors) if tensor is not None}
         given |= {name for name in names if keywords.get(name) is not None}
+        for name in op.inputs:
+            if name not in given:
+                raise _ArgumentError("missing_buffer", f"{op.name}: {name} is not given", f"pass {name}")
         there = _shapes.present(op, given, keywords)
         outs = _outputs_given(op, out, keywords, there)
         keywords = {_RENAMED.get(name, name): value for name, value in keywords.items()}
