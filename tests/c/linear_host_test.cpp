@@ -4,6 +4,7 @@
 #include <diecast/ops/linear/linear.h>
 #include <diecast/ops/reference/packed_linear.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -187,6 +188,20 @@ TEST_F(CLinear, AResidualMayBeOut) {
     ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
     EXPECT_EQ(out_, wanted);
   }
+  // Places a multiple of 256 bytes apart, of which calls are recalled: in place, apart, in place.
+  std::vector<float> places(3 * 256);
+  for (const bool in_place : {true, false, true}) {
+    for (const std::size_t at : {std::size_t{0}, std::size_t{256}, std::size_t{256}}) {
+      float* const to = places.data() + at;
+      std::copy(before_.begin(), before_.end(), to);
+      std::copy(before_.begin(), before_.end(), places.data() + 512);
+      before->data = in_place ? to : places.data() + 512, out->data = to;
+      tensors_.residual = before.get();
+      ASSERT_EQ(linear(weight_), diecast_ok) << last_error();
+      EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), to)) << in_place << at;
+    }
+  }
+  out->data = out_.data();
   before->data = out_.data() + 1,
   before->shape[0] = kTokens - 1;  // other rows would be written first
   tensors_.residual = before.get();

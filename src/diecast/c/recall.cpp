@@ -53,6 +53,7 @@ bool CallForm::keep(const diecast_op_info& info, const void* tensors, const void
 
 bool CallForm::keep_tensors(const diecast_op_info& info, const void* tensors) {
   std::size_t count = 0, numbers = 0;
+  one_ = same_ = -1;
   for (std::size_t field = 0; field < info.tensor_count; ++field) {
     const diecast_tensor* const given = tensors_in(tensors)[field];
     if (given == nullptr) continue;
@@ -70,8 +71,11 @@ bool CallForm::keep_tensors(const diecast_op_info& info, const void* tensors) {
             .bytes = (extent->rows - 1) * extent->pitch + extent->width,
             .field = static_cast<std::uint32_t>(field),
             .written = info.tensors[field].role >= DIECAST_OUTPUT};
-    for (std::size_t other = 0; other + 1 < count; ++other)
-      if (tensors_[other].address == kept.address) return false;
+    for (std::size_t other = 0; other + 1 < count; ++other) {
+      if (tensors_[other].address != kept.address) continue;
+      if (one_ >= 0) return false;
+      one_ = static_cast<int>(other), same_ = static_cast<int>(count - 1);
+    }
   }
   count_ = count;
   return count > 0;
@@ -102,6 +106,9 @@ bool CallForm::keep_tensors(const diecast_op_info& info, const void* tensors) {
   if (count != count_ || ordinal_ != properties.ordinal || capability_ != properties.cc)
     return Taken::no;
   if (moved == 0) return Taken::same;
+  if (one_ >= 0 &&
+      addresses[static_cast<std::size_t>(one_)] != addresses[static_cast<std::size_t>(same_)])
+    return Taken::no;
   return moved % kAlignment == 0 && move(addresses) ? Taken::moved : Taken::no;
 }
 
@@ -111,7 +118,7 @@ bool CallForm::move(const std::array<char*, kTensors>& addresses) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (!tensors_[i].written) continue;
     for (std::size_t j = 0; j < count_; ++j) {
-      if (j != i && addresses[i] < addresses[j] + tensors_[j].bytes &&
+      if (j != i && !are_one(i, j) && addresses[i] < addresses[j] + tensors_[j].bytes &&
           addresses[j] < addresses[i] + tensors_[i].bytes)
         return false;
     }

@@ -18,7 +18,7 @@ namespace diecast::c {
 class CallForm {
  public:
   // Keeps that of a call which was checked. False: it has more tensors, dimensions or longer words
-  // than are kept, or two tensors at one address.
+  // than are kept, or more than two tensors at one address.
   bool keep(const diecast_op_info& info, const void* tensors, const void* options,
             const Device& device);
   enum class Taken { no, same, moved };
@@ -44,9 +44,16 @@ class CallForm {
   bool same_options(const diecast_op_info& info, const void* options) const;
   bool same_words(const diecast_op_info& info, const void* options) const;  // where some are given
   bool keep_options(const diecast_op_info& info, const void* options);
+  bool are_one(std::size_t a, std::size_t b) const {
+    return one_ >= 0 && ((static_cast<int>(a) == one_ && static_cast<int>(b) == same_) ||
+                         (static_cast<int>(a) == same_ && static_cast<int>(b) == one_));
+  }
   bool move(const std::array<char*, kTensors>& addresses);
 
   std::size_t count_ = 0;  // 0: nothing is kept
+  // Two tensors at one address, as a residual that is out; -1: none. They have one in calls of this
+  // form, and lie apart in calls of another.
+  int one_ = -1, same_ = -1;
   // Another device at a dead one's address may be of another kind, or another GPU.
   const Device* device_ = nullptr;
   int ordinal_ = 0, capability_ = 0;
