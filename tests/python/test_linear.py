@@ -223,7 +223,7 @@ def test_bytes_of_another_weight_are_refused():
     packed = diecast.PackedLinear.pack(*weight(32, 64), **HOST)
     for change in ({"format": "mxfp4"}, {"shape": (32, 128)}, {"shape": (65, 64)}, {"shape": (2**62, 64)}):
         other = diecast.PackedLinear(packed.data, **packed.description() | change)
-        with pytest.raises(diecast.ArgumentError, match="2304|no memory holds"):
+        with pytest.raises(diecast.ArgumentError, match="linear: .*(2304|no memory holds|63 bits)"):
             other.linear(matrix(3, other.shape[1], "f2"), ONE, **HOST)
 
 

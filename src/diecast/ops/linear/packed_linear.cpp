@@ -13,7 +13,9 @@ Result<void> check_kind(std::string_view op, Format format, const Shape& shape) 
                      is_value(format) ? word(format) : std::string_view("none that there is")),
                  "give a weight of nvfp4 or mxfp4"};
   }
-  DIECAST_CHECK(shape.elements());
+  if (const auto elements = shape.elements(); !elements)
+    return Error{elements.error().code, cat(op, ": the weight's ", elements.error().what),
+                 "make smaller weights"};
   if (shape.rank != 2 && shape.rank != 3) {
     return Error{ErrorCode::shape_mismatch, cat(op, ": the weight's shape is ", shape.text()),
                  "give [rows, cols], or [weights, rows, cols]"};

@@ -29,9 +29,13 @@ def _layout(function, **argument):
     return _LAYOUTS[word]
 
 
-def _profile(backend):
+def _profile(backend, device):
     """Whose bits: FlashInfer's variable says whether it divides exactly."""
     exact = os.environ.get("FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH") == "1"
+    if device.type == "cpu" and not exact:
+        raise ArgumentError("not_supported", "nvfp4_quantize: its bits are of a GPU's approximate reciprocal",
+                            "pass tensors of a GPU, or set FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH=1, which "
+                            "divides exactly")
     return f"flashinfer_{'' if backend == 'cuda' else 'dsl_'}{'exact' if exact else 'fast'}"
 
 
@@ -46,7 +50,7 @@ def nvfp4_quantize(a, a_global_sf, sfLayout=SfLayout.layout_128x4, do_shuffle=Fa
     if expanded_idx_to_permuted_idx is not None:
         only("nvfp4_quantize", expanded_idx_to_permuted_idx=("a tensor", (None,)))
     tensors("nvfp4_quantize", a=a, a_global_sf=a_global_sf)
-    data, scale = ops.quantize_nvfp4(a, encode=a_global_sf, profile=_profile(backend),
+    data, scale = ops.quantize_nvfp4(a, encode=a_global_sf, profile=_profile(backend, a.device),
                                      layout=_layout("nvfp4_quantize", sfLayout=sfLayout))
     return data, scale.view(torch.uint8)
 
