@@ -63,8 +63,8 @@ constexpr std::int64_t kShapes[][2] = {
     {8192, 1024},   {7168, 8192},  {8192, 3584},  {2048, 2048},   {512, 2048},   {64, 64},
     {151936, 4096}, {8, 16},       {64, 1 << 20}, {1 << 20, 1024}};
 
-// Of all that an op is prepared with, whatever the numbers of rows that the weight will see; a
-// ninth on a few multiprocessors.
+// Of all that an op is prepared with, whatever the numbers of rows that the weight will see. A
+// small weight has a ninth on fewer multiprocessors than an H100's.
 TEST(LinearTable, HasAtMostEightKernelsForAWeight) {
   for (const int multiprocessors : {78, 114, 132}) {
     for (const auto& [rows, cols] : kShapes) {

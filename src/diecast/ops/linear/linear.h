@@ -91,7 +91,8 @@ struct LinearRequest {
   // What these operands ask for.
   static LinearRequest of(const Tensor& x, const PackedLinear& weight, const Tensor& out,
                           const LinearOptions& options);
-  // Which kernel serves how many rows, fewest first; all give the same bits.
+  // The kernels, by the most rows that they serve; a launch takes the soonest (linear_tiles.h). All
+  // give the same bits.
   std::vector<LinearKernel> table(const DeviceProperties& device) const;
   std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
 };

@@ -35,14 +35,15 @@ struct LinearKernel {
 
 std::vector<KernelWanted> kernels_of(const std::vector<LinearKernel>& table);
 
-// Which one of a table is the soonest of those that serve so many rows; of several, the first one.
-// A table ends with a kernel for any number of rows.
+// Which one of a table is the soonest, of those for the fewest rows that are enough. A table is in
+// order of most_rows, and ends with a kernel for any number of rows.
 template <class Kernels>
 std::size_t soonest_of(const Kernels& table, const LinearSize& size) {
-  std::size_t soonest = table.size() - 1;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (size.rows > table[i].most_rows) continue;
+  std::size_t soonest = 0;
+  while (size.rows > table[soonest].most_rows) ++soonest;
+  const std::int64_t most_rows = table[soonest].most_rows;
+  double least = table[soonest].tiles.time(size);
+  for (std::size_t i = soonest + 1; i < table.size() && table[i].most_rows == most_rows; ++i) {
     const double time = table[i].tiles.time(size);
     if (time < least) least = time, soonest = i;
   }

@@ -3,7 +3,6 @@
 // multiprocessors make all tiles.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 namespace diecast {
@@ -33,7 +32,8 @@ struct LinearTiles {
   // So many at a time, at least once. A division of integers would take longer.
   template <class Count>
   static double rounds(Count all, int at_a_time) {
-    return std::trunc((static_cast<double>(all) - 1) / at_a_time) + 1;
+    const auto before_last = static_cast<std::int64_t>((static_cast<double>(all) - 1) / at_a_time);
+    return static_cast<double>(before_last + 1);
   }
 };
 
