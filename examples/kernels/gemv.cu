@@ -14,7 +14,7 @@ arg      k
 launch   grid(n) block(THREADS) dependent
 sample   n {0, 1, 7}  k {1, 100, 1000}
 */
-#include <kernels/block.h>
+#include <diecast/device/threads/block_join.h>
 #include <kernels/piece.h>
 
 DIECAST_KERNEL {

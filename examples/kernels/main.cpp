@@ -113,8 +113,7 @@ static int try_variants(Runtime& runtime, const std::string& name,
 
 int main() {
   const auto runtime = Runtime::create().value();
-  for (const std::string header : {"kernels/block.h", "kernels/piece.h"})
-    runtime->add_header(header, EXAMPLE_KERNELS "/include/" + header).value();
+  runtime->add_header("kernels/piece.h", EXAMPLE_KERNELS "/include/kernels/piece.h").value();
   std::vector<std::shared_ptr<Device>> devices = {open_host_device().value()};
   const auto gpu = runtime->default_device();
   if (gpu && runtime->compiler((*gpu)->targets().front())) devices.push_back(*gpu);

@@ -13,7 +13,7 @@ launch   grid(rows) block(THREADS) dependent
 sample   rows {0, 1, 7}  cols {1, 100, 1000}
 */
 #include <diecast/device/math/exp.h>
-#include <kernels/block.h>
+#include <diecast/device/threads/block_join.h>
 #include <kernels/piece.h>
 
 DIECAST_KERNEL {

@@ -32,8 +32,7 @@ std::vector<std::string> example_kernels() {
 // A runtime that has them too.
 std::shared_ptr<Runtime> runtime_with_examples() {
   const auto runtime = new_test_runtime();
-  for (const std::string header : {"kernels/block.h", "kernels/piece.h"})
-    runtime->add_header(header, kExamples + "/include/" + header).value();
+  runtime->add_header("kernels/piece.h", kExamples + "/include/kernels/piece.h").value();
   for (const std::string& name : example_kernels())
     runtime->add(kExamples + "/" + name + ".cu").value();
   return runtime;

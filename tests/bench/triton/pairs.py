@@ -28,8 +28,7 @@ class Pair(NamedTuple):
 def pairs(dtype, on="cuda", **place):
     """By name, for tensors on that device of torch. place: device="host" where those of diecast run on the CPU."""
     runtime = diecast.Runtime()
-    for header in ("kernels/block.h", "kernels/piece.h"):
-        runtime.add_header(header, EXAMPLES / "include" / header)
+    runtime.add_header("kernels/piece.h", EXAMPLES / "include/kernels/piece.h")
 
     def ours(name):
         kernel = diecast.kernel(EXAMPLES / f"{name}.cu", runtime=runtime)

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <diecast/device/base/simt.h>
+#include <diecast/device/base/types.h>
+
+namespace diecast {
 
 template <int Threads, class Join>
-DIECAST_DEVICE float block_join(float value, const Join& join) {
-  __shared__ float of_warps[Threads / 32];
+DIECAST_DEVICE f32 block_join(f32 value, const Join& join) {
+  __shared__ f32 of_warps[Threads / 32];
   for (int distance = 16; distance > 0; distance /= 2) value = join(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
   __syncthreads();  // whoever still reads what was found before
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
@@ -17,10 +20,12 @@ DIECAST_DEVICE float block_join(float value, const Join& join) {
 }
 
 template <int Threads>
-DIECAST_DEVICE float block_sum(float value) {
-  return block_join<Threads>(value, [](float a, float b) { return a + b; });
+DIECAST_DEVICE f32 block_sum(f32 value) {
+  return block_join<Threads>(value, [](f32 a, f32 b) { return a + b; });
 }
 template <int Threads>
-DIECAST_DEVICE float block_max(float value) {
-  return block_join<Threads>(value, [](float a, float b) { return fmaxf(a, b); });
+DIECAST_DEVICE f32 block_max(f32 value) {
+  return block_join<Threads>(value, [](f32 a, f32 b) { return fmaxf(a, b); });
 }
+
+}  // namespace diecast
