@@ -116,6 +116,11 @@ def test_faults(change, error, text):
         quantize_master_weights(**{**given, **change})
 
 
+def test_a_rank_outside_the_group_is_refused():
+    with pytest.raises(diecast.ArgumentError, match="no member of the group"):
+        quantize_master_weights([blank(4, 32)], [matrix(4, 32)], [0], dist.new_group([]))
+
+
 def test_mixed_weights_are_refused():
     masters = [matrix(4, 32)] * 2
     with pytest.raises(diecast.ArgumentError, match="layouts linear, s128x4"):

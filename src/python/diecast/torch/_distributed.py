@@ -166,6 +166,9 @@ def quantize_master_weights(model_weights, master_weights, start_offsets, group=
     """
     del manual_post_all_gather_processing
     group = dist.group.WORLD if group is None else group
+    if group is dist.GroupMember.NON_GROUP_MEMBER:
+        raise ArgumentError("invalid_argument", "quantize_master_weights: this rank is no member of the group",
+                            "call it on the ranks of the group alone")
     heard = False
     try:
         if fsdp_shard_model_weights is not None:
