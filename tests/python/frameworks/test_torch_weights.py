@@ -118,7 +118,7 @@ def test_faults(change, error, text):
 
 def test_a_rank_outside_the_group_is_refused():
     with pytest.raises(diecast.ArgumentError, match="no member of the group"):
-        quantize_master_weights([blank(4, 32)], [matrix(4, 32)], [0], dist.new_group([]))
+        quantize_master_weights([blank(4, 32)], [matrix(4, 32)], [0], dist.GroupMember.NON_GROUP_MEMBER)
 
 
 def test_mixed_weights_are_refused():
