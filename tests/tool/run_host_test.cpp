@@ -197,6 +197,21 @@ DIECAST_KERNEL {
   EXPECT_NE(left.errors.find("leave.cu:14"), std::string::npos) << left.errors;
 }
 
+TEST_F(RunOnHost, TakesTheSizesOfItsArrays) {
+  const auto done = run("scale IN=f32", {"--in", of("x"), "--in", of("index"), "--in", of("sums"),
+                                         "--scalar", "factor=2"});
+  EXPECT_EQ(done.exit_code, 0) << done.errors;
+  EXPECT_NE(done.output.find("y       f32   [2, 3]  8 10 12 2 4 6\n"), std::string::npos)
+      << done.output;
+  testing::write_text(file("three.npy"), array_of<std::int32_t>("<i4", {3}, {1, 0, 0}));
+  EXPECT_NE(run("scale IN=f32", {"--in", of("x"), "--in", "index=" + file("three.npy")})
+                .errors.find("has the shape [3], and index is [2]"),
+            std::string::npos);
+  EXPECT_NE(run("scale IN=f32", {"--size", "rows=2", "--in", of("index")})
+                .errors.find("scale is launched without a value of cols"),
+            std::string::npos);
+}
+
 TEST_F(RunOnHost, WithWrongFilesSizesOrNamesIsRefused) {
   const auto refused = [&](const std::vector<std::string>& more, std::string_view why) {
     const auto done = scale(more);

@@ -45,6 +45,12 @@ bool is_bits_of(std::string_view stored, DType type) {
 
 }  // namespace
 
+Result<std::vector<std::int64_t>> array_shape(const std::string& path) {
+  DIECAST_TRY(const Bytes file, read_file(system_files(), path, kLargestGiven));
+  DIECAST_TRY(NpyArray array, parse_npy(file, path));
+  return std::move(array.shape);
+}
+
 Result<Bytes> read_array(const std::string& path, const BoundArgument& tensor,
                          std::span<const std::int64_t> extents) {
   DIECAST_TRY(Bytes file, read_file(system_files(), path, kLargestGiven));

@@ -8,8 +8,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace diecast::tool {
+
+// The shape of a file's array. Errors: those of reading it and of parse_npy().
+Result<std::vector<std::int64_t>> array_shape(const std::string& path);
 
 // The elements of a file of exactly this type and these extents, outermost first. Errors: those of
 // reading it and of parse_npy(); dtype_mismatch, shape_mismatch.

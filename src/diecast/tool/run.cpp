@@ -82,7 +82,8 @@ Result<std::vector<Output>> outputs_of(const Trial& trial, const Specialization&
 
 Result<std::vector<Output>> run_on(Runtime& runtime, const std::shared_ptr<Device>& device,
                                    const Specialization& kernel, const RunArguments& options) {
-  DIECAST_TRY(const SizeLists lists, read_sizes(options.sizes));
+  DIECAST_TRY(SizeLists lists, read_sizes(options.sizes));
+  DIECAST_CHECK(add_sizes_of(kernel, options.in, lists));
   DIECAST_TRY(const RunSizes sizes, one_point_of(kernel, lists));
   DIECAST_TRY(GivenFiles given, read_given(kernel, {&sizes, 1}, options.given, device));
   std::vector<std::pair<const BoundArgument*, Bytes>> starts;

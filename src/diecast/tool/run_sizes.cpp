@@ -1,5 +1,7 @@
 // Reading and combining sizes; see run_sizes.h.
 #include <diecast/base/text.h>
+#include <diecast/tool/arrays.h>
+#include <diecast/tool/given_files.h>
 #include <diecast/tool/run_sizes.h>
 
 #include <algorithm>
@@ -40,6 +42,21 @@ Result<SizeLists> read_sizes(const std::vector<std::string>& given) {
     }
   }
   return out;
+}
+
+Result<void> add_sizes_of(const Specialization& one, const std::vector<std::string>& arrays,
+                          SizeLists& to) {
+  const std::vector<std::string> free = free_sizes(one);
+  for (const std::string& word : arrays) {
+    DIECAST_TRY(const NamedFile file, named_file("--in", word));
+    const auto tensor = std::ranges::find(one.arguments(), file.name, &BoundArgument::name);
+    if (tensor == one.arguments().end()) continue;  // an error where the array is taken
+    DIECAST_TRY(const auto shape, array_shape(file.path));
+    for (std::size_t d = 0; shape.size() == tensor->shape.size() && d < shape.size(); ++d)
+      if (const std::string& name = tensor->shape[d].text(); std::ranges::count(free, name) > 0)
+        to.try_emplace(name, std::vector{shape[d]});
+  }
+  return {};
 }
 
 Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeLists& given) {

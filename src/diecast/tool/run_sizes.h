@@ -17,6 +17,11 @@ using SizeLists = std::map<std::string, std::vector<std::int64_t>>;
 // Of "rows=1,512" and so on. Errors: invalid_argument for a word that is no size.
 Result<SizeLists> read_sizes(const std::vector<std::string>& given);
 
+// Adds the sizes that the arrays of "x=x.npy" and so on tell, by the shapes of the header, to those
+// that are given. Errors: those of reading an array.
+Result<void> add_sizes_of(const Specialization& one, const std::vector<std::string>& arrays,
+                          SizeLists& to);
+
 // Errors: unknown_parameter for a size that no kernel has: the usual ones would be measured in its
 // place; invalid_argument for one that a kernel has been given another value of.
 Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeLists& given);
