@@ -11,11 +11,11 @@ use      <diecast/device/linear/wgmma_ring.h>
 tune     int   CLUSTER {1, 2} = 1                        // thread blocks that share rows of x
 tune     bool  APART   = false                           // the parts of the depth are of thread blocks of their own
 let      CLUSTER_BLOCKS = APART ? SPLIT : CLUSTER        // thread blocks of a cluster
-let      HELD_BYTES     = APART ? 0 : WARPGROUPS * 64 * 272       // of sums on their way to out; APART they lie where the ring was
+let      HELD_BYTES     = APART ? 0 : WARPGROUPS * 64 * 272  // of sums on their way to out; APART they lie where the ring was
 require  CLUSTER == 1 || M_TILE % 128 == 0               // a thread block of a cluster brings whole boxes
-require  WARPGROUPS == 2 || (M_TILE <= 64 && CLUSTER == 1) // registers for the sums
+require  WARPGROUPS == 2 || (M_TILE <= 64 && CLUSTER == 1)  // registers for the sums
 require  !APART || (SPLIT > 1 && CLUSTER == 1)           // a cluster has one purpose
-require  APART || SPLIT == 1 || (M_TILE <= 128 && WARPGROUPS == 2) // registers for the sums of the parts before
+require  APART || SPLIT == 1 || (M_TILE <= 128 && WARPGROUPS == 2)  // registers for the sums of the parts before
 launch   grid(CLUSTER_BLOCKS * min(ceil_div((GATED ? 2 : 1) * cols, 64 * WARPGROUPS * CLUSTER) * ceil_div(rows, M_TILE),
                                    APART ? 1 << 30 : max(sm_count / CLUSTER, 1)))
 launch   block(128 * WARPGROUPS + 128) resident(1) cluster(CLUSTER_BLOCKS) dependent

@@ -112,8 +112,7 @@ std::string hint_on_host(std::string_view log) {
 std::string hint_of(BuildKind build, const Target& target, std::string_view log) {
   if (build == BuildKind::debug && is_about_checked(log))
     return ": a debug build checks a tensor argument, which is no T* there; write x[i] for i[x], "
-           "and "
-           "&x[i] where a function deduces T*";
+           "and &x[i] where a function deduces T*";
   if (says(log, "has \"C\" linkage"))
     return ": CUDA has a function of the kernel's name, so give the file another";
   if (const std::string ours = instead_of(undeclared_name(log)); !ours.empty())

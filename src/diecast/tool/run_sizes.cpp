@@ -51,10 +51,13 @@ Result<void> add_sizes_of(const Specialization& one, const std::vector<std::stri
     DIECAST_TRY(const NamedFile file, named_file("--in", word));
     const auto tensor = std::ranges::find(one.arguments(), file.name, &BoundArgument::name);
     if (tensor == one.arguments().end()) continue;  // an error where the array is taken
+    const auto tells = [&](const Expression& size) {
+      return std::ranges::count(free, size.text()) > 0 && !to.contains(size.text());
+    };
+    if (std::ranges::none_of(tensor->shape, tells)) continue;  // it may be large
     DIECAST_TRY(const auto shape, array_shape(file.path));
     for (std::size_t d = 0; shape.size() == tensor->shape.size() && d < shape.size(); ++d)
-      if (const std::string& name = tensor->shape[d].text(); std::ranges::count(free, name) > 0)
-        to.try_emplace(name, std::vector{shape[d]});
+      if (tells(tensor->shape[d])) to.emplace(tensor->shape[d].text(), std::vector{shape[d]});
   }
   return {};
 }

@@ -3,13 +3,10 @@
 #pragma once
 
 #include <diecast/device/math/exp.h>
+#include <diecast/device/math/sign.h>
 #include <diecast/device/numbers/quotient.h>
 
 namespace diecast::math {
-
-DIECAST_DEVICE f32 with_sign_of(f32 magnitude, f32 x) {
-  return __uint_as_float(__float_as_uint(magnitude) | (__float_as_uint(x) & 0x80000000u));
-}
 
 // a / d for magnitudes from 2^-60 to 2^60: the shortest way there. For d from 1 to 2 any finite a will do, if d is 2
 // for those below 2^-60.

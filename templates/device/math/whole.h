@@ -2,18 +2,14 @@
 // from zero), to whole numbers; see math.h. Exact, as CUDA's own; the sign of a zero is x's.
 #pragma once
 
-#include <diecast/device/numbers/convert.h>
+#include <diecast/device/math/sign.h>
 
 namespace diecast::math {
 
 #if DIECAST_HOST
 
-DIECAST_DEVICE f32 signed_as(f32 x, f32 magnitude) {
-  return __uint_as_float(__float_as_uint(magnitude) | (__float_as_uint(x) & 0x80000000u));
-}
-
 // From 2^23 on every f32 is whole, and NaN stays.
-DIECAST_DEVICE f32 trunc(f32 x) { return fabsf(x) < 0x1p23f ? signed_as(x, static_cast<f32>(static_cast<i32>(fabsf(x)))) : x; }
+DIECAST_DEVICE f32 trunc(f32 x) { return fabsf(x) < 0x1p23f ? with_sign_of(static_cast<f32>(static_cast<i32>(fabsf(x))), x) : x; }
 DIECAST_DEVICE f32 floor(f32 x) {
   const f32 whole = trunc(x);
   return whole > x ? whole - 1.0f : whole;
@@ -24,11 +20,11 @@ DIECAST_DEVICE f32 ceil(f32 x) {
 }
 DIECAST_DEVICE f32 rint(f32 x) {
   const f32 a = fabsf(x);
-  return a < 0x1p23f ? signed_as(x, __fsub_rn(__fadd_rn(a, 0x1p23f), 0x1p23f)) : x;
+  return a < 0x1p23f ? with_sign_of(__fsub_rn(__fadd_rn(a, 0x1p23f), 0x1p23f), x) : x;
 }
 DIECAST_DEVICE f32 round(f32 x) {
   const f32 whole = trunc(x);
-  return fabsf(x - whole) >= 0.5f ? whole + signed_as(x, 1.0f) : whole;
+  return fabsf(x - whole) >= 0.5f ? whole + with_sign_of(1.0f, x) : whole;
 }
 
 #else

@@ -22,15 +22,12 @@ constexpr FewRow kFew[] = {{{8, 64, 0.1, 0.5}, 4},
                            {{16, 64, 0.115, 0.5}, 4},
                            {{16, 128, 0.2, 0.5}, 4}};
 
-// linear_wgmma. 256 rows of weights are of four warpgroups, which hide more of the conversion;
-// under 256 rows of x they are of two thread blocks that share x.
-constexpr Row kOnePart[] = {{32, 128, 0.245, 1.5}, {32, 256, 0.41, 1.5}, {64, 128, 0.285, 1.5},
-                            {64, 256, 0.48, 1.5},  {128, 128, 0.4, 1.5}, {192, 128, 0.51, 1.5},
-                            {256, 256, 0.69, 1.5}};
-// Of several parts of the depth, each of which a thread block of its own makes.
-constexpr Row kApart[] = {{32, 128, 0.245, 3}, {32, 256, 0.41, 3}, {64, 128, 0.285, 3},
-                          {64, 256, 0.48, 3},  {128, 128, 0.4, 4}, {192, 128, 0.51, 5},
-                          {256, 128, 0.69, 6}};
+// linear_wgmma. 256 rows of weights are of four warpgroups, which hide more of the conversion.
+// `once` is of several parts of the depth, each of which a thread block of its own makes.
+constexpr Row kMany[] = {{32, 128, 0.245, 3}, {32, 256, 0.41, 3}, {64, 128, 0.285, 3},
+                         {64, 256, 0.48, 3},  {128, 128, 0.4, 4}, {192, 128, 0.51, 5},
+                         {256, 128, 0.69, 6}};
+constexpr double kOnceOfOnePart = 1.5;
 // Of several parts, one behind another.
 constexpr Row kInTurn = {128, 128, 0.38, 2};
 
@@ -58,16 +55,18 @@ LinearKernel few(const FewRow& row, const LinearRequest& request, int sm_count) 
   return out;
 }
 
+// Under 256 rows of x two thread blocks share these, unless their cluster is of parts.
 LinearKernel many(const Row& row, const LinearRequest& request, int sm_count, bool apart) {
-  const bool share_x = row.rows == 256 && row.weight_rows == 256;
-  const int parts = apart ? request.split : 1, cluster = share_x ? 2 : 1;
+  const int parts = apart ? request.split : 1, sharers = !apart && row.rows == 256 ? 2 : 1;
   auto out =
       LinearKernel::of(row.rows < 64 ? row.rows : LinearKernel::kAnyRows, "linear_wgmma", request,
                        {{"M_TILE", row.rows},
-                        {"WARPGROUPS", row.weight_rows / cluster / 64},
-                        {"CLUSTER", cluster},
+                        {"WARPGROUPS", row.weight_rows / 64},
+                        {"CLUSTER", sharers},
                         {"APART", apart}});
-  out.tiles = tiles_of(row, parts, parts * clusters_at_once(sm_count, parts * cluster));
+  Row tile = row;
+  tile.weight_rows *= sharers;
+  out.tiles = tiles_of(tile, parts, parts * clusters_at_once(sm_count, parts * sharers));
   return out;
 }
 
@@ -76,12 +75,12 @@ LinearKernel many(const Row& row, const LinearRequest& request, int sm_count, bo
 std::vector<LinearKernel> hopper_table(const LinearRequest& request, int sm_count) {
   std::vector<LinearKernel> out;
   for (const FewRow& row : kFew) out.push_back(few(row, request, sm_count));
-  if (request.split == 1) {
-    for (const Row& row : kOnePart) out.push_back(many(row, request, sm_count, false));
-  } else {
-    for (const Row& row : kApart) out.push_back(many(row, request, sm_count, true));
-    out.push_back(many(kInTurn, request, sm_count, false));
+  const bool apart = request.split > 1;
+  for (Row row : kMany) {
+    if (!apart) row.once = kOnceOfOnePart;
+    out.push_back(many(row, request, sm_count, apart));
   }
+  if (apart) out.push_back(many(kInTurn, request, sm_count, false));
   return out;
 }
 
