@@ -5,7 +5,9 @@ Each line is a figure in JSON, as the bench shows it: nanoseconds, medians over 
 calls take turns in bursts.
 """
 
+import ctypes
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -18,6 +20,7 @@ import diecast.torch  # registers the operators
 import diecast_bench_calls as bench
 
 BURST, ROUNDS = 200, 200
+IN_C = "an op of the same schema in C that does nothing"
 ROWS, COLS = 8, 4096  # a step of decoding
 
 
@@ -65,13 +68,28 @@ def own_operators(names):
     def custom(x: torch.Tensor, amax: torch.Tensor, data: torch.Tensor, scale: torch.Tensor) -> None:
         plain(x, amax, out_data=data, out_scale=scale)
 
+    operator_in_c(library, schema[schema.index("("):], names)
     names.update(library=library, same=torch.ops.diecast_bench.same.default,
                  four=torch.ops.diecast_bench.four.default, custom=custom)
+
+
+def operator_in_c(library, schema, names):
+    """An operator whose body is in C and does nothing, by torch's C interface (2.10 and later)."""
+    library.define("in_c" + schema)
+    kinds = {"Tensor": "t", "Optional[Tensor]": "o", "str": "s"}
+    arguments = torch.ops.diecast_bench.in_c.default._schema.arguments
+    kinds = "".join(kinds.get(str(argument.type), "n") for argument in arguments)
+    torch_file = os.path.join(torch.__path__[0], "lib", "libtorch_cpu.so")
+    register = ctypes.CDLL(bench.__file__).diecast_bench_stable_operator
+    if register(torch_file.encode(), b"diecast_bench", b"in_c", kinds.encode()) == 0:
+        names["in_c"] = torch.ops.diecast_bench.in_c.default
 
 
 def others(names):
     """Calls of other packages, where they are installed."""
     calls = {"torch.add(out=)": "add(x, x, out=other)"}
+    if "in_c" in names:
+        calls[IN_C] = "in_c(x, amax, out_data=data, out_scale=scale)"
     try:
         import tvm_ffi
         names["nothing"] = tvm_ffi.get_global_func("testing.nop")
@@ -176,6 +194,11 @@ def main():
              times["operator"],
              times["a define + impl op of the same schema around the plain call"])),
          "x", 1.15, f"{ns['operator']:.0f} ns")
+    if IN_C in times:
+        show("what an operator in C could save of an operator above the plain call, at most",
+             statistics.median(100 * (1 - c / (ours - plain)) for c, ours, plain in zip(
+                 times[IN_C], times["operator"], times["plain, outputs by name"])), "%",
+             detail="worth it from 50 % on")
     if "a Triton launch of four tensors" in times:
         show("a launch of an own template against one of Triton", statistics.median(
             a / b for a, b in zip(times["a template of four tensors and an int"],

@@ -4,6 +4,8 @@ NAME.default returns all outputs of the table's op; one that the call has not is
 into those that are given. Outputs never require gradients: of an input that does, its values are taken.
 """
 
+from functools import lru_cache
+
 import torch
 from torch.autograd.graph import increment_version
 
@@ -77,9 +79,9 @@ def _named(options):
     return {_NAMES.get(name, name): value for name, value in options.items()}
 
 
-def _nothing(device):
-    """An output that the call has not."""
-    return torch.empty(0, dtype=torch.uint8, device=device)
+def _nothing(like):
+    """An output that the call has not, where a tensor is."""
+    return like.new_empty(0, dtype=torch.uint8)
 
 
 def _define(op):
@@ -87,6 +89,7 @@ def _define(op):
     renamed = any(option.name in RENAMED for option in op.options)
     named = _named if renamed else lambda options: options
     names = (*op.inputs, *op.optional_inputs)
+    outputs = frozenset(op.outputs)
 
     def given(inputs):
         return {name: tensor for name, tensor in zip(names, inputs) if tensor is not None}
@@ -112,7 +115,14 @@ def _define(op):
                 for name, (kind, shape) in _shapes.outputs(op, given(inputs), _named(options)).items()}
         if len(op.outputs) == 1:
             return made["out"]
-        return tuple(made[name] if name in made else _nothing(device) for name in op.outputs)
+        return tuple(made[name] if name in made else _nothing(inputs[0]) for name in op.outputs)
+
+    @lru_cache(256)
+    def places(given, options):
+        """Of each output its place among those that a call has, or None. `given`: which inputs are there."""
+        given = {name for name, there in zip(names, given) if there}
+        there = _shapes.present(op, given, dict(options))
+        return [there.index(name) if name in there else None for name in op.outputs]
 
     def finish(made, inputs, options):
         if len(op.outputs) == 1:
@@ -120,20 +130,20 @@ def _define(op):
         made = made if isinstance(made, tuple) else (made,)
         if len(made) == len(op.outputs):
             return made
-        there = dict(zip(_shapes.present(op, given(inputs).keys(), options), made, strict=True))
-        device = inputs[0].device
-        return tuple(there[name] if name in there else _nothing(device) for name in op.outputs)
+        where = places(tuple([tensor is not None for tensor in inputs]), tuple(options.items()))
+        return tuple([_nothing(inputs[0]) if at is None else made[at] for at in where])
 
-    def outs(options):
+    def written_by(options):
         """The tensors that a call writes into."""
-        given = [tensor for name in op.outputs if (tensor := options.get(name)) is not None]
-        if not given:
+        written = [options[name] for name in options if name in outputs and options[name] is not None]
+        if not written:
             raise ArgumentError("missing_buffer", f"{op.name}.out: no output is given",
                                 f"pass {op.outputs[0]}, or call {op.name}.default")
-        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given):
-            raise ArgumentError("not_supported", f"{op.name}.out: an output requires gradients",
-                                "ops make none: pass out.detach(), or call it under torch.no_grad()")
-        return given
+        for tensor in written:
+            if tensor.requires_grad and torch.is_grad_enabled():
+                raise ArgumentError("not_supported", f"{op.name}.out: an output requires gradients",
+                                    "ops make none: pass out.detach(), or call it under torch.no_grad()")
+        return written
 
     def call(*inputs, **options):
         return finish(plain(*inputs, **named(options)), inputs, options)
@@ -143,13 +153,13 @@ def _define(op):
         return finish(plain(*inputs, **named(options), device="host"), inputs, options)
 
     def call_out(*inputs, **options):
-        written = outs(options)
+        written = written_by(options)
         plain(*inputs, **named(options))
         increment_version(written)  # so that a gradient that saved one of them is an error
 
     def call_out_on_cpu(*inputs, **options):
         _on_cpu(op)
-        written = outs(options)
+        written = written_by(options)
         plain(*inputs, **named(options), device="host")
         increment_version(written)
 
