@@ -18,6 +18,7 @@ namespace {
 constexpr BenchShape kShapes[] = {{4096, 4096}, {7168, 2048}, {28672, 8192}, {8192, 28672}};
 constexpr std::int64_t kRows[] = {1, 16, 24, 32, 64, 128, 256, 512, 1024, 4096, 8192};
 constexpr std::int64_t kMostEarly = 32;       // rows whose kernels fetch settled weights early
+constexpr std::int64_t kFewestFast = 512;     // rows that a weight in parts may have in one
 constexpr std::int64_t kMostByBytes = 64;     // rows that take as long as the weight's bytes
 constexpr std::int64_t kLarge = 100'000'000;  // bytes of a weight whose share of a copy is promised
 constexpr double kPackOfCopy = 80;            // percent
@@ -70,7 +71,8 @@ Figure figure_of(const Dense& of, std::int64_t rows, const std::vector<double>& 
   std::string detail = cat(fixed(us[0], 1), " us, ", fixed(bytes / us[0] / 1e6, 2), " TB/s of ",
                            fixed(bytes / 1e6, 1), " MB, a copy ", fixed(copy / 1e6, 2), "; ",
                            fixed(tflops, 0), " TFLOP/s");
-  if (us.size() > 2) detail += cat("; settled ", fixed(us[2], 1), " us");
+  if (us.size() > 2)
+    detail += cat(rows <= kMostEarly ? "; settled " : "; fast ", fixed(us[2], 1), " us");
   return {cat("linear, ", weight.rows(), "x", weight.cols(), ", M = ", rows),
           by_bytes ? 100 * bytes / us[0] / copy : tflops,
           by_bytes ? "% of copy" : "TFLOP/s",
@@ -86,21 +88,21 @@ Result<Figure> measure_rows(const Dense& of, std::int64_t rows) {
   DIECAST_TRY(const DeviceMemory factor,
               DeviceMemory::copy_of(of.device, std::vector<float>{0x1p-6f}, {}));
   DIECAST_CHECK(of.device->synchronize({}));
-  LinearOptions options{.device = of.device};
-  DIECAST_TRY(const auto op,
-              PreparedLinear::prepare(of.runtime, of.device,
-                                      LinearRequest::of(x.x, weight, out.x, options)));
   DIECAST_TRY(GraphTimes times, GraphTimes::open(of.runtime, of.device, of.stream));
-  const auto add = [&](bool settled) {
-    return times.add(calls_for(rows), [&, settled](int call) {
-      options.settled = settled;
+  const auto add = [&](const LinearOptions& options) -> Result<void> {
+    DIECAST_TRY(const auto op,
+                PreparedLinear::prepare(of.runtime, of.device,
+                                        LinearRequest::of(x.x, weight, out.x, options)));
+    return times.add(calls_for(rows), [&, op, options](int call) {
       return op.run(x.x, of.weights.set(call % of.weights.sets),
                     static_cast<const float*>(factor.data()), out.x, options, of.stream);
     });
   };
-  DIECAST_CHECK(add(false));
+  DIECAST_CHECK(add({.device = of.device}));
   DIECAST_CHECK(of.add_copy(times));
-  if (rows <= kMostEarly) DIECAST_CHECK(add(true));
+  const bool early = rows <= kMostEarly,
+             parted = rows >= kFewestFast && linear_split(weight.rows(), weight.cols()) > 1;
+  if (early || parted) DIECAST_CHECK(add({.fast = parted, .settled = early, .device = of.device}));
   DIECAST_TRY(const std::vector<double> us, times.measure());
   return figure_of(of, rows, us);
 }

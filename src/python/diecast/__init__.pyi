@@ -426,6 +426,7 @@ def linear(
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
     settled: bool = ...,
+    fast: bool = ...,
     device: _Device | None = ...,
     stream: Any = ...,
     runtime: _Runtime | None = ...,

@@ -45,8 +45,10 @@ class PackedLinear:
 
         factor has one for each row, [N], where parts of the weight have their own, or two, gate's and up's.
         device_rows, i64 [1], says how many rows of x are real; out's other rows are not written.
-        options: those of diecast.linear, which this calls: activation, split, dtype, settled, out, device,
-        stream, runtime. settled: the launch before does not write the weight, which may be read early."""
+        options: those of diecast.linear, which this calls: activation, split, dtype, settled, fast, out,
+        device, stream, runtime. settled: the launch before does not write the weight, which may be read
+        early. fast: many rows are summed in one part where that is sooner, so that a row's bits depend on
+        how many rows come with it."""
         return self._ops.linear(x, self.data, factor, bias, residual, device_rows, **self._weight(), **options)
 
     def linear_experts(self, x, factor, routing, bias=None, expert_map=None, **options):

@@ -258,6 +258,7 @@ def linear(
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
     settled: bool = ...,
+    fast: bool = ...,
 ) -> Array: ...
 
 def linear_experts(

@@ -24,6 +24,7 @@ ROWS = [1, 16, 24, 32, 64, 128, 256, 512, 1024, 4096, 8192]
 LAYERS = [(256, 8, 7168, 2048), (128, 8, 2048, 768), (8, 2, 4096, 14336)]  # experts, a token's, N, K
 TOKENS = [1, 16, 64, 1024, 4096]
 MOST_BY_ID = 64
+FEWEST_FAST = 512
 ROTATED = 300_000_000
 TURNS = 15
 E2M1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6])
@@ -125,9 +126,11 @@ def dense(cols, depth, all_rows):
                 "copy": lambda i: spare.copy_(ours[i % len(ours)].data)}
         if rows <= 32:
             runs["settled"] = lambda i: ours[i % len(ours)].linear(x, factor, out=out, settled=True)
+        if rows >= FEWEST_FAST:
+            runs["fast"] = lambda i: ours[i % len(ours)].linear(x, factor, out=out, fast=True)
         if theirs:
             runs["humming"] = lambda i: theirs[i % len(theirs)](x, outputs=other)
-        times = measured(runs, calls_for(rows), by_cublas, {"diecast": out, "settled": out, "humming": other})
+        times = measured(runs, calls_for(rows), by_cublas, {"diecast": out, "settled": out, "fast": out, "humming": other})
         yield {"form": "dense", "n": cols, "k": depth, "m": rows,
                **with_floor(times, spare.numel(), rows, cols + depth)}
 
@@ -212,7 +215,7 @@ def line(row):
     if "wrong" in row:
         return f"{name}   WRONG: {row['wrong']} differs"
     times = "".join(f"{row[of]:10.2f}" if of in row else " " * 10
-                    for of in ("floor", "diecast", "settled", "humming", "cublas"))
+                    for of in ("floor", "diecast", "settled", "fast", "humming", "cublas"))
     ratios = "".join(f"{row[of] / row['diecast']:8.2f}" if of in row else " " * 8 for of in ("humming", "cublas"))
     return f"{name}{times}{ratios}"
 
@@ -233,7 +236,7 @@ def main():
     torch.manual_seed(1)
     print(torch.cuda.get_device_name(), "torch", torch.__version__,
           "without humming-kernels" if HummingLayer is None else "with humming-kernels")
-    print(f"{'form':16} {'weight':>13} {'M':>5}     floor   diecast   settled   humming    cublas  hum/us  cub/us")
+    print(f"{'form':16} {'weight':>13} {'M':>5}     floor   diecast   settled      fast   humming    cublas  hum/us  cub/us")
     wanted = given.rows or ROWS
     forms = []
     if given.form != "experts":

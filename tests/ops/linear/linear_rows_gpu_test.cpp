@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "ops/device_buffer.h"
@@ -26,7 +27,8 @@ class LinearRowsOnGpu : public GpuDeviceTest {
  protected:
   // Sums of the first rows of x, as floats.
   std::vector<float> sums(const DrawnLayer& layer, const DeviceBuffer& packed,
-                          const DeviceBuffer& x, std::int64_t rows, int split = 0) const {
+                          const DeviceBuffer& x, std::int64_t rows, int split = 0,
+                          bool fast = false) const {
     const std::int64_t depth = layer.weight.cols, cols = layer.weight.rows;
     const float one = 1.0f;
     const DeviceBuffer factor(*device_, &one, sizeof one);
@@ -38,7 +40,7 @@ class LinearRowsOnGpu : public GpuDeviceTest {
          .bytes = static_cast<std::int64_t>(layer.packed.size())},
         reinterpret_cast<const float*>(factor.data_pointer()),
         {.data = out.data_pointer(), .dtype = DType::f32, .shape = {rows, cols}},
-        {.split = split, .device = device_});
+        {.split = split, .fast = fast, .device = device_});
     if (!made) ADD_FAILURE() << made.error().message();
     std::vector<float> all(static_cast<std::size_t>(rows * cols));
     std::memcpy(all.data(), out.bytes().data(), all.size() * 4);
@@ -88,6 +90,24 @@ TEST_F(LinearRowsOnGpu, AreTheSameOnBothSidesOfEveryBoundaryAndAlone) {
       ASSERT_TRUE(same(sums(layer, packed, one, 1, split), in_all)) << row << ", " << split;
     }
   }
+}
+
+// Of Hopper: few rows have the bits of a weight in parts, many those of one part.
+TEST_F(LinearRowsOnGpu, IfFastHaveTheBitsOfAllPartsOrOfOne) {
+  if (device_->properties().cc != 90) GTEST_SKIP() << "kernels in one part are of Hopper alone";
+  constexpr std::int64_t kWide = 2112, kDepth = 2048, kRows = 8193;
+  const DrawnLayer layer(Format::nvfp4, kWide, kDepth, kRows);
+  const DeviceBuffer packed = placed(layer), x = placed(layer.x);
+  const auto table = LinearRequest{.split = 4, .fast = true}.table(device_->properties());
+  std::set<std::int64_t> seen;
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{64}, kRows}) {
+    const LinearKernel& serving = table[soonest_of(table, {rows, kWide, kDepth})];
+    const std::int64_t split = serving.wanted.fields.find("SPLIT")->number;
+    seen.insert(split);
+    const auto all = sums(layer, packed, x, rows, static_cast<int>(split));
+    EXPECT_TRUE(same(sums(layer, packed, x, rows, 4, true), all)) << rows << ", " << split;
+  }
+  EXPECT_EQ(seen, (std::set<std::int64_t>{1, 4}));
 }
 
 TEST_F(LinearRowsOnGpu, AreTheSameInAnotherOrder) {

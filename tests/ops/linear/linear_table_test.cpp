@@ -1,4 +1,5 @@
 // The tables of kernels by rows.
+#include <diecast/base/text.h>
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +36,8 @@ TEST(LinearTable, IsOfKernelsThatThereAreOnEveryTarget) {
     device.cc = target.cc;
     for (const int split : {1, 2, 8}) {
       for (const Activation activation : {Activation::none, Activation::swiglu_oai}) {
-        LinearRequest linear{.format = Format::mxfp4, .activation = activation, .split = split};
+        const LinearRequest linear{
+            .format = Format::mxfp4, .activation = activation, .split = split, .fast = true};
         expect_whole(linear.table(device), target);
         LinearExpertsRequest experts{
             .format = Format::mxfp4, .activation = activation, .split = split};
@@ -123,6 +125,28 @@ TEST(LinearTable, OnHopperHasTheKernelThatWasTheSoonest) {
     while (words >> tune)
       EXPECT_NE((made.value().spelling() + " ").find(" " + tune + " "), std::string::npos)
           << made.value().spelling();
+  }
+}
+
+// A weight in several parts has its kernels for many rows of x in one part too, if it may.
+TEST(LinearTable, IfFastHasManyRowsInOnePart) {
+  for (const auto& [rows, cols] : kShapes) {
+    SCOPED_TRACE(cat(rows, "x", cols));
+    const int split = linear_split(rows, cols);
+    const auto table = LinearRequest{.split = split}.table(hopper_of(132));
+    const auto fast = LinearRequest{.split = split, .fast = true}.table(hopper_of(132));
+    const auto in_one_part = [&](std::int64_t m) {
+      return fast[soonest_of(fast, {m, rows, cols})].wanted.fields.find("SPLIT")->number == 1;
+    };
+    EXPECT_EQ(fast.size() == table.size(), split == 1);
+    EXPECT_EQ(in_one_part(64), split == 1);
+    if (rows == 4096) EXPECT_TRUE(in_one_part(1024) && in_one_part(8192));
+    for (std::int64_t m = 1; m < 9000; m += 7) {
+      const auto time = [m, &rows = rows, &cols = cols](const auto& of) {
+        return of[soonest_of(of, {m, rows, cols})].tiles.time({m, rows, cols});
+      };
+      ASSERT_LE(time(fast), time(table)) << m;
+    }
   }
 }
 

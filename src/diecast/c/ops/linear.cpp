@@ -151,6 +151,7 @@ struct BoundLinear : line::linear {
     DIECAST_CHECK(place(v.weight, t.packed, {kName, "packed"}));
     DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
     v.options.settled = o.settled != 0;
+    v.options.fast = o.fast != 0;
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_CHECK(read_optional(v.options.residual, t.residual, {kName, "residual"}));

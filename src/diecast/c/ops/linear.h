@@ -43,7 +43,8 @@
   WORD(activation, Activation, "of the sums under factor and bias")                                \
   COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                            \
   WORD(dtype, FloatType, "of the output, where it is left out")                                    \
-  FLAG(settled, "the launch before on the stream does not write packed: it may be read early")
+  FLAG(settled, "the launch before on the stream does not write packed: it may be read early")     \
+  FLAG(fast, "many rows may be summed in one part: bits depend on how many there are")
 
 #define DIECAST_LINEAR_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                                 \
   TENSOR(x, INPUT, "bf16 or f16 [.., K]; rows may be apart by multiples of 16 bytes")           \

@@ -51,7 +51,8 @@ LinearRequest LinearRequest::of(const Tensor& x, const PackedLinear& weight, con
           .split = options.split != 0 ? options.split : linear_split(weight.rows(), weight.cols()),
           .factors = options.factors,
           .bias = options.bias.has_value(),
-          .residual = options.residual.has_value()};
+          .residual = options.residual.has_value(),
+          .fast = options.fast};
 }
 
 std::vector<LinearKernel> LinearRequest::table(const DeviceProperties& device) const {

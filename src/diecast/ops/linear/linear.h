@@ -1,6 +1,7 @@
 // A linear layer with packed weights of NVFP4 or MXFP4: out [M, N] = x [M, K] times the transpose
 // of the weight, and what follows it. A row's bits depend on that row, the weights and the GPU's
-// architecture alone, not on how many rows come with it. templates/PROFILES.md has the order.
+// architecture alone, not on how many rows come with it (but for LinearOptions::fast).
+// templates/PROFILES.md has the order.
 #pragma once
 
 #include <diecast/base/enum_words.h>
@@ -49,6 +50,9 @@ struct LinearOptions {
   // best for many rows, several for few rows of a small weight.
   int split = 0;
   Factors factors = Factors::one;
+  // On Hopper many rows may be summed in one part where that is sooner. A row's bits then depend on
+  // how many rows come with it and on the number of multiprocessors.
+  bool fast = false;
   // The launch before this one on the stream does not write the weight, so that a kernel for few
   // rows may fetch it before that one has ended. Never behind pack_linear; a launch later it holds.
   bool settled = false;
@@ -80,6 +84,7 @@ struct LinearRequest {
   std::int32_t split = 1;
   Factors factors = Factors::one;
   bool bias = false, residual = false;
+  bool fast = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
@@ -87,12 +92,13 @@ struct LinearRequest {
     as("ACTIVATION", self.activation), as("SPLIT", self.split);
     as("FACTORS", self.factors);
     as("HAS_BIAS", self.bias), as("HAS_RESIDUAL", self.residual);
+    as("fast", self.fast);
   }
   // What these operands ask for.
   static LinearRequest of(const Tensor& x, const PackedLinear& weight, const Tensor& out,
                           const LinearOptions& options);
   // The kernels, by the most rows that they serve; a launch takes the soonest (linear_tiles.h). All
-  // give the same bits.
+  // give the same bits, unless `fast`.
   std::vector<LinearKernel> table(const DeviceProperties& device) const;
   std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
 };

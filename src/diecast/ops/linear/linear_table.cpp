@@ -28,6 +28,8 @@ constexpr Row kMany[] = {{32, 128, 0.245, 3}, {32, 256, 0.41, 3}, {64, 128, 0.28
                          {64, 256, 0.48, 3},  {128, 128, 0.4, 4}, {192, 128, 0.51, 5},
                          {256, 128, 0.69, 6}};
 constexpr double kOnceOfOnePart = 1.5;
+// Fewer rows of a weight in parts are never sooner in one.
+constexpr int kFewestInOnePart = 128;
 // Of several parts, one behind another.
 constexpr Row kInTurn = {128, 128, 0.38, 2};
 
@@ -81,6 +83,14 @@ std::vector<LinearKernel> hopper_table(const LinearRequest& request, int sm_coun
     out.push_back(many(row, request, sm_count, apart));
   }
   if (apart) out.push_back(many(kInTurn, request, sm_count, false));
+  if (apart && request.fast) {
+    LinearRequest whole = request;
+    whole.split = 1;
+    for (Row row : kMany) {
+      row.once = kOnceOfOnePart;
+      if (row.rows >= kFewestInOnePart) out.push_back(many(row, whole, sm_count, false));
+    }
+  }
   return out;
 }
 

@@ -325,6 +325,7 @@ def linear(
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
     settled: bool = ...,
+    fast: bool = ...,
 ) -> Tensor: ...
 
 @overload
