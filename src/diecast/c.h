@@ -160,6 +160,11 @@ DIECAST_C_API int32_t diecast_op_find(const char* name, uint32_t* op);
  * do not matter. Errors: shape_mismatch (capacity, or inputs without outputs), those of the op. */
 DIECAST_C_API int32_t diecast_op_outputs(uint32_t op, const void* tensors, const void* options,
                                          diecast_output* outputs, size_t capacity, size_t* count);
+/* Checks a call whose tensors have shapes and types alone: their memory is never read, no device is
+ * asked, nothing is compiled, and outputs may be left out. Errors: those of the op that no values
+ * and no device decide. */
+DIECAST_C_API int32_t diecast_op_check(diecast_handle runtime, uint32_t op, const void* tensors,
+                                       const void* options);
 /* Runs the op, prepared on first use. With `found_only` nothing is prepared: the call does nothing
  * and returns DIECAST_NOT_PREPARED where it would have to. device 0: the CUDA device of the current
  * context. stream: the device's; null for the host. Errors: those of the op in diecast's headers.
@@ -168,7 +173,8 @@ DIECAST_C_API int32_t diecast_op_call(diecast_handle runtime, diecast_handle dev
                                       const void* tensors, const void* options, void* stream,
                                       int32_t found_only);
 /* Prepares for calls with tensors of these types, row lengths and alignments; outputs may be left
- * out. Afterwards diecast_op_run compiles, loads and waits for nothing. */
+ * out. Afterwards diecast_op_run compiles, loads and waits for nothing. Errors: those of
+ * diecast_op_check; those of compiling and loading. */
 DIECAST_C_API int32_t diecast_op_prepare(diecast_handle runtime, diecast_handle device, uint32_t op,
                                          const void* tensors, const void* options,
                                          diecast_handle* prepared);

@@ -110,10 +110,11 @@ def test_outputs_that_overlap_or_are_too_small(matrix):
     (lambda x: diecast.runtime().freeze("never"), "value_not_allowed", "late = 'never'"),
     (lambda x: diecast.quantize_nvfp4(x, layout="\ud800", **HOST), "dtype_mismatch", "no text that UTF-8 has"),
     (lambda x: diecast.gemm_nvfp4(x, x, x, x, x, x, alpha=None, **HOST), "dtype_mismatch", "alpha is no number"),
-    (lambda x: diecast.prepare("fp4_dequantize", *FP4, block_size=0, **HOST), "value_not_allowed", "BLOCK"),
-    (lambda x: diecast.prepare("fp4_fake_quant_block", x, ONE, block_size=0, **HOST), "value_not_allowed", "BLOCK"),
+    (lambda x: diecast.prepare("fp4_dequantize", *FP4, block_size=0, **HOST), "value_not_allowed", "block_size"),
+    (lambda x: diecast.prepare("fp4_fake_quant_block", x, ONE, block_size=0, **HOST),
+     "value_not_allowed", "block_size"),
     (lambda x: diecast.prepare("static_blockwise_fp4_fake_quant", x, ONE.repeat(999), **HOST),
-     "value_not_allowed", "BLOCK"),
+     "shape_mismatch", "amax has 999 entries"),
 ])
 def test_numbers_and_objects_that_no_call_can_take(matrix, call, code, text):
     with pytest.raises(diecast.Error, match=text) as caught:

@@ -164,6 +164,16 @@ std::int32_t diecast_op_outputs(std::uint32_t op, const void* tensors, const voi
   });
 }
 
+std::int32_t diecast_op_check(diecast_handle runtime, std::uint32_t op, const void* tensors,
+                              const void* options) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_TRY(const BoundOp* const found, find_op(op));
+    Used<RuntimeObject> with;
+    DIECAST_CHECK(with.take(runtime, "diecast_op_check"));
+    return found->check(*with->runtime, tensors, options);
+  });
+}
+
 [[gnu::hot]] std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device,
                                           std::uint32_t op, const void* tensors,
                                           const void* options, void* stream,

@@ -1,4 +1,4 @@
-// What the C interface knows of an op: its line of the table (diecast/c/ops.h) and five functions
+// What the C interface knows of an op: its line of the table (diecast/c/ops.h) and six functions
 // that a file of ops/ makes of it. A bound op is
 //
 //   struct BoundAmax : line::amax {  // of the table: Tensors, Options, kName, info(), defaults()
@@ -6,6 +6,7 @@
 //     struct Views { Tensor x; ... };            // what diecast's own functions take
 //     static Result<Views> views(const Tensors&, const Options&);
 //     static Result<void> outputs(const Tensors&, const Options&, Outputs&);
+//     static Result<void> check(const Views&);   // what no device decides
 //     static Prepared::Request request(const Views&, const DeviceProperties&);
 //     static Result<void> call(Runtime&, const std::shared_ptr<Device>&, const Views&, Stream);
 //     static Result<void> run(const Prepared&, const Views&, Stream);
@@ -53,6 +54,7 @@ class PreparedCall {
 struct BoundOp {
   const diecast_op_info* info;
   Result<void> (*outputs)(const void* tensors, const void* options, Outputs& out);
+  Result<void> (*check)(Runtime& runtime, const void* tensors, const void* options);
   // False: `found_only` was asked for, and the op has to be prepared first.
   Result<bool> (*call)(std::uint64_t runtime_handle, Runtime& runtime,
                        const std::shared_ptr<Device>& device, const void* tensors,
@@ -74,7 +76,8 @@ Result<void> check_tensors(const diecast_op_info& info, const void* tensors, con
 Result<void> check_dtype(const char* dtype, const diecast_tensor* out, std::string_view op);
 // That each output's bytes fit in 63 bits. Errors: shape_mismatch.
 Result<void> check_sizes(const Outputs& outputs);
-// For preparing: outputs that a call would have get a place in `tensors`, which is never read.
+// Outputs that a call would have, and that it is described without, get a place in `tensors`, which
+// is never read.
 class StandIns {
  public:
   void fill(const diecast_op_info& info, void* tensors, const Outputs& outputs);
@@ -116,6 +119,30 @@ struct Binding {
     DIECAST_CHECK(check_tensors(given.tensors, nullptr));
     DIECAST_CHECK(Bound::outputs(given.tensors, given.options, out));
     return check_sizes(out);
+  }
+  // The views of a call that is only described: outputs may be left out, and no memory is read.
+  static Result<Views> described(const void* tensors, const void* options, const Device* device) {
+    DIECAST_TRY(Read given, read(tensors, options));
+    DIECAST_CHECK(check_tensors(given.tensors, device));
+    Outputs expected(Bound::info());
+    DIECAST_CHECK(Bound::outputs(given.tensors, given.options, expected));
+    DIECAST_CHECK(check_sizes(expected));
+    StandIns stand_ins;
+    stand_ins.fill(Bound::info(), &given.tensors, expected);
+    DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
+    DIECAST_CHECK(Bound::check(views));
+    return views;
+  }
+  // Of kernels those of sm_80, which has one for whatever another target has one for.
+  static Result<void> check(Runtime& runtime, const void* tensors, const void* options) {
+    DIECAST_TRY(const auto views, described(tensors, options, nullptr));
+    DIECAST_TRY(const Target target, Target::parse("sm_80"));
+    DeviceProperties device;
+    device.cc = target.cc;
+    const auto request = Bound::request(views, device);
+    DIECAST_CHECK(check_values(request));
+    DIECAST_TRY(const auto kernels, kernels_for(runtime, request, target));
+    return check_kernels(runtime, kernels, target);
   }
   // The views of a call whose tensors are checked.
   static Result<Views> views(const void* tensors, const void* options, const Device& device) {
@@ -188,13 +215,7 @@ struct Binding {
   static Result<std::unique_ptr<PreparedCall>> prepare(Runtime& runtime,
                                                        const std::shared_ptr<Device>& device,
                                                        const void* tensors, const void* options) {
-    DIECAST_TRY(Read given, read(tensors, options));
-    DIECAST_CHECK(check_tensors(given.tensors, device.get()));
-    Outputs expected(Bound::info());
-    DIECAST_CHECK(Bound::outputs(given.tensors, given.options, expected));
-    StandIns stand_ins;
-    stand_ins.fill(Bound::info(), &given.tensors, expected);
-    DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
+    DIECAST_TRY(const auto views, described(tensors, options, device.get()));
     const auto request = Bound::request(views, device->properties());
     DIECAST_TRY(Prepared made, Prepared::prepare(runtime, device, request));
     const auto prepared = std::make_shared<const Prepared>(std::move(made));
@@ -209,7 +230,8 @@ struct Binding {
 template <class Bound>
 const BoundOp& bound_op() {
   using Of = Binding<Bound>;
-  static const BoundOp& only = *new BoundOp{&Bound::info(), Of::outputs, Of::call, Of::prepare};
+  static const BoundOp& only =
+      *new BoundOp{&Bound::info(), Of::outputs, Of::check, Of::call, Of::prepare};
   return only;
 }
 

@@ -21,19 +21,6 @@ struct ExpandableOp {
                      const Target& target);
 };
 
-// What preparing an op for the request takes, by whichever function its request has.
-template <class Request>
-Kernels kernels_for(Runtime& runtime, const Request& request, const Target& target) {
-  DeviceProperties device;
-  device.cc = target.cc;
-  if constexpr (requires { request.kernels(runtime, target); })
-    return request.kernels(runtime, target);
-  else if constexpr (requires { request.kernels(device); })
-    return request.kernels(device);
-  else
-    return std::vector{request.kernel(device)};
-}
-
 template <class Request>
 ExpandableOp expandable() {
   return {Request::kName, parameters_of<Request>(),

@@ -52,14 +52,22 @@ Bindings bindings_for(const Template& tmpl, const KernelWanted& wanted) {
 
 namespace {
 
-Result<Specialization> specialization_for(Runtime& runtime, Device& device,
-                                          const KernelWanted& wanted) {
+// `specialize`: from bindings of the template.
+Result<Specialization> specialization_of(Runtime& runtime, const KernelWanted& wanted,
+                                         auto&& specialize) {
   DIECAST_TRY(const auto tmpl, runtime.find_template(wanted.name));
   const Bindings bindings = bindings_for(*tmpl, wanted);
-  auto made = runtime.specialize_for(wanted.name, bindings, device);
+  Result<Specialization> made = specialize(bindings);
   if (made || made.error().code != ErrorCode::value_not_allowed) return made;
   if (auto wrong = wrong_element_type(*tmpl, bindings)) return *std::move(wrong);
   return made;
+}
+
+Result<Specialization> specialization_for(Runtime& runtime, Device& device,
+                                          const KernelWanted& wanted) {
+  return specialization_of(runtime, wanted, [&](const Bindings& bindings) {
+    return runtime.specialize_for(wanted.name, bindings, device);
+  });
 }
 
 // What a request would say for a kernel to take what `what` refuses; "": nothing would do.
@@ -80,6 +88,15 @@ std::string other_fields(std::string_view op, std::string_view what,
 }
 
 }  // namespace
+
+Result<void> check_kernels(Runtime& runtime, std::span<const KernelWanted> all,
+                           const Target& target) {
+  for (const KernelWanted& wanted : all)
+    DIECAST_CHECK(specialization_of(runtime, wanted, [&](const Bindings& bindings) {
+      return runtime.specialize(wanted.name, bindings, target);
+    }));
+  return {};
+}
 
 KernelArgument address_argument(const void* pointer) {
   return KernelArgument::scalar(

@@ -80,6 +80,25 @@ KernelWanted kernel_of(std::string_view name, const Request& request, Bindings b
 // All that it binds of this template.
 Bindings bindings_for(const Template& tmpl, const KernelWanted& wanted);
 
+// What preparing an op for the request takes, by whichever function its request has.
+template <IsRequest Request>
+Result<std::vector<KernelWanted>> kernels_for(Runtime& runtime, const Request& request,
+                                              const Target& target) {
+  DeviceProperties device;
+  device.cc = target.cc;
+  if constexpr (requires { request.kernels(runtime, target); })
+    return request.kernels(runtime, target);
+  else if constexpr (requires { request.kernels(device); })
+    return request.kernels(device);
+  else
+    return std::vector{request.kernel(device)};
+}
+
+// That templates have these kernels for the target; nothing is compiled. Errors: dtype_mismatch,
+// those of Runtime::specialize.
+Result<void> check_kernels(Runtime& runtime, std::span<const KernelWanted> all,
+                           const Target& target);
+
 // The device's best target of the template, resolved and resident.
 Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
                                             const KernelWanted& wanted);

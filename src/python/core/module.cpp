@@ -24,6 +24,8 @@ PyMethodDef methods[] = {
      "shape. Nothing is computed. Raises what the op would of its inputs and options.\n"},
     {"scratch_shapes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scratch_shapes)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"check", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"set_errors", set_errors, METH_O, nullptr},
     {"set_allocator", set_allocator, METH_O, nullptr},
     {"set_current_stream", set_current_stream, METH_O, nullptr},

@@ -154,14 +154,17 @@ Op* op_by_name(PyObject* name) {
   return nullptr;
 }
 
+// The op that a function is about: its first argument. Null: an exception.
+static Op* first_of(PyObject* const* arguments, Py_ssize_t count, const char* function) {
+  if (count > 0) return op_by_name(arguments[0]);
+  PyErr_Format(PyExc_TypeError, "%s() needs the op's name, then its tensors", function);
+  return nullptr;
+}
+
 static PyObject* shapes_of(int role, PyObject* const* arguments, Py_ssize_t count,
                            PyObject* names) {
-  Op* const op = count == 0 ? nullptr : op_by_name(arguments[0]);
-  if (op == nullptr) {
-    if (count == 0)
-      PyErr_SetString(PyExc_TypeError, "output_shapes() needs the op's name, then its tensors");
-    return nullptr;
-  }
+  Op* const op = first_of(arguments, count, "output_shapes");
+  if (op == nullptr) return nullptr;
   Call call(*op);
   if (!call.parse(arguments + 1, count - 1, names, nullptr)) return nullptr;
   return call.shapes_of(role);
@@ -173,6 +176,17 @@ PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count,
 
 PyObject* scratch_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return shapes_of(DIECAST_SCRATCH, arguments, count, names);
+}
+
+PyObject* check(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  Op* const op = first_of(arguments, count, "check");
+  if (op == nullptr) return nullptr;
+  Call call(*op);
+  if (!call.parse(arguments + 1, count - 1, names, nullptr) || !call.read_given()) return nullptr;
+  const diecast_handle runtime = runtime_of(call.runtime());
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const int code = diecast_op_check(runtime, op->info->number, call.tensors(), &call.options());
+  return code == diecast_ok ? Py_NewRef(Py_None) : raise_last();
 }
 
 PyObject* op_table(PyObject*, PyObject*) {

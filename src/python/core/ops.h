@@ -39,6 +39,8 @@ Op* op_by_name(PyObject* name);
 // Python: output_shapes(op, /, *tensors, **options), and scratch_shapes of the same.
 PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 PyObject* scratch_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+// Python: check(op, /, *tensors, **options) of tensors that may be shapes and types alone.
+PyObject* check(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
 // Python: op_table() is the table of ops as tuples, which diecast._table gives names.
 PyObject* op_table(PyObject*, PyObject*);
 
@@ -56,6 +58,7 @@ class Call {
   }
   // `fixed`: the options of a prepared op, which the call may not name. False: an exception is set.
   bool parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names, const Options* fixed);
+  bool read_given();  // the tensors that are named
   // Reads tensors and makes the outputs that are left out. `allocates`: for preparing, false.
   bool ready(bool allocates);
   bool finish_place() { return place_of(place, device_, stream_, given_, given_count_, name()); }
@@ -83,7 +86,6 @@ class Call {
   void give(int index, PyObject* object);  // a tensor; None is none
   bool take_outputs(const diecast_output* expected, std::size_t count);
   bool read_tensor(int index);
-  bool read_given();
   // Makes a reference the call's own, as a tensor. False: there is none, and an exception is set.
   bool own(std::size_t index, PyObject* reference);
   bool expected_outputs(diecast_output* outputs, std::size_t* count);

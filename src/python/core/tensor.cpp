@@ -30,6 +30,7 @@ Type type_of(char kind, int bytes) {
   if (kind == 'f') return {2, bits};
   if (kind == 'u') return {1, bits};
   if (kind == 'i') return {0, bits};
+  if (kind == 'b') return {6, bits};  // no type of ours, but it has a name
   return {0, 0};
 }
 

@@ -46,6 +46,15 @@ def torch_type(torch, dtype):
     return getattr(torch, _TORCH[dtype], torch.uint8)
 
 
+def torch_typestr(kind):
+    """numpy's typestr and name of a torch type, or None of one that neither it nor diecast has."""
+    name = str(kind).removeprefix("torch.")
+    if name != "bool" and name not in _TORCH.values():
+        return None
+    letter = "V" if name == "bfloat16" or "8_" in name else name[0]  # with floats of 8 bits
+    return f"<{letter}{kind.itemsize}", name
+
+
 def allocator(like, dtype):
     """What makes uninitialised tensors of a type by the framework of the tensor `like`, on its device:
     a function of a tensor like it and of a shape."""

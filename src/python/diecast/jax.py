@@ -6,14 +6,13 @@ on NVIDIA's GPUs.
 
 Each function takes what the function of diecast of its name takes, without out, device, stream and
 runtime. Kernels are compiled when a call is traced, for JAX's default backend. What is wrong with its
-options and with the types that kernels depend on is raised there as diecast's errors; what a call
-finds as it runs, such as a scale of another size, is JAX's runtime error with the same text and fix.
+options, shapes and types is raised there as diecast's errors. What only values tell, such as row offsets
+that descend, is JAX's runtime error with the same text and fix.
 On a GPU XLA may put calls into CUDA graphs. Inputs of i64 need jax_enable_x64. There are no gradients.
 jax.export takes sizes that are numbers, with disabled_checks=[DisabledSafetyCheck.custom_call("diecast")].
 """
 
 import inspect as _inspect
-import types as _types
 
 import jax as _jax
 import numpy as _numpy
@@ -21,6 +20,7 @@ import numpy as _numpy
 from . import _core, _shapes
 from ._errors import ArgumentError as _ArgumentError
 from ._errors import DtypeError as _DtypeError
+from ._stand_in import StandIn as _StandIn
 from ._table import OPS as _OPS
 
 _TARGET = "diecast"
@@ -29,18 +29,9 @@ _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8",
 _ATTRIBUTES = {str: str, bool: bool, int: _numpy.int64, float: _numpy.float64}
 
 
-class _StandIn:
-    """An array of a shape and type without memory, at an address that nothing reads."""
-
-    def __init__(self, like, place, gpu):
-        self.dtype = _jax.dtypes.canonicalize_dtype(like.dtype)
-        interface = {"shape": tuple(like.shape), "typestr": self.dtype.str,
-                     "data": ((place + 1) << 44, False), "version": 3}
-        if gpu is None:
-            self.__array_interface__ = interface
-        else:
-            self.__cuda_array_interface__ = interface
-            self.device = _types.SimpleNamespace(id=gpu)
+def _stand_in(place, like, gpu):
+    kind = _jax.dtypes.canonicalize_dtype(like.dtype)
+    return _StandIn(place, like.shape, kind.str, kind.name, gpu=gpu)
 
 
 def _check_array(op, name, array):
@@ -63,7 +54,7 @@ def _prepare(op, arrays, options):
     if _jax.default_backend() in ("gpu", "cuda"):
         gpus = [device.local_hardware_id for device in _jax.local_devices()]
     for gpu in gpus:
-        stand_ins = {name: _StandIn(array, i, gpu) for i, (name, array) in enumerate(arrays.items())}
+        stand_ins = {name: _stand_in(i, array, gpu) for i, (name, array) in enumerate(arrays.items())}
         place = {"device": "host"} if gpu is None else {"device": gpu, "stream": 0}
         _core.prepare(op.name, **stand_ins, **options, **place)
     return _core.scratch_shapes(op.name, **stand_ins, **options)

@@ -117,6 +117,8 @@ def test_threads():
     (lambda x: diecast.jax.quantize_nvfp4(x.astype("int32")), diecast.DtypeError, "i32"),
     (lambda x: diecast.jax.quantize_nvfp4_grouped(x, x[0]), diecast.DtypeError, "row_offsets"),
     (lambda x: diecast.jax.dequantize_nvfp4(x, x), diecast.Error, "data"),
+    (lambda x: diecast.jax.linear(x, CALLS[22][1][1], x[0, :1].astype("f4"), rows=32, cols=64),
+     diecast.ArgumentError, "linear: x is .4, 32."),
     (lambda x: diecast.jax.amax(x, accumulate=True), diecast.ArgumentError, "accumulated"),
     (lambda x: diecast.jax.amax(x, out=x), TypeError, "'out'"),
     (lambda x: diecast.jax.amax(), TypeError, "takes x"),
@@ -132,6 +134,29 @@ def test_faults_are_raised_where_a_call_is_traced(call, error, text):
     for program in (call, jax.jit(call)):
         with pytest.raises(error, match=text):
             program(jax.numpy.asarray(matrix(4, 32)))
+
+
+def others(array):
+    """Arrays of other shapes and types."""
+    yield from (array[:-1], array[:0], array.reshape(-1), array[None], numpy.concatenate([array, array], -1))
+    yield from (numpy.zeros(array.shape, kind) for kind in ("float32", "uint8", "int32") if kind != array.dtype)
+
+
+@pytest.mark.parametrize("name, inputs, options", CALLS, ids=[f"{i}-{one[0]}" for i, one in enumerate(CALLS)])
+def test_what_is_traced_fails_by_values_alone(name, inputs, options):
+    function = getattr(diecast.jax, name)
+    for place, one in enumerate(inputs):
+        for other in () if one is None else others(one):
+            arrays = [*inputs[:place], other, *inputs[place + 1:]]
+            try:
+                jax.eval_shape(lambda *of: function(*of, **options), *arrays)
+            except diecast.Error as error:
+                assert error.fix
+                continue
+            try:
+                jax.block_until_ready(function(*arrays, **options))
+            except Exception as error:  # pylint: disable=broad-exception-caught
+                assert "row offset" in str(error), error
 
 
 @pytest.mark.parametrize("attributes", [

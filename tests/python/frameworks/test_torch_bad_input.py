@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from test_torch_ops import every_call
 from torch_tensors import matrix, on_host, same  # noqa: F401, a fixture
 
 import diecast
@@ -46,16 +47,54 @@ def test_21_22_23_nothing_has_amaxes_of_zero(shape):
         assert amax.tolist() == [0] * count
 
 
+def refusal(function, *tensors):
+    try:
+        function(*tensors)
+    except diecast.Error as error:
+        return type(error), str(error)
+    return None
+
+
 @pytest.mark.parametrize("rank", [0, 1, 4])
 def test_a_packed_weight_has_rows(rank):
     from torch._subclasses.fake_tensor import FakeTensorMode
     data = torch.zeros([1] * (rank - 1) + [32] * min(rank, 1), dtype=torch.uint8)
+    of_data = refusal(diecast.torch.pack_linear, data, data)
+    assert "pack_linear: the weight's shape is" in of_data[1]
     with FakeTensorMode() as mode:
         fake = mode.from_tensor(data)
-        with pytest.raises(diecast.ArgumentError, match="pack_linear: data has"):
-            diecast.torch.pack_linear(fake, fake)
-    with pytest.raises(diecast.ArgumentError, match="pack_linear: the weight's shape is"):
-        diecast.torch.pack_linear(data, data)
+        assert refusal(diecast.torch.pack_linear, fake, fake) == of_data
+
+
+def others(tensor):
+    """Tensors of other shapes, layouts and types."""
+    if tensor.ndim == 2:
+        yield from (tensor[:, :-1], tensor.t())
+    yield from (tensor[:-1], tensor.reshape(-1), tensor[None])
+    yield from (torch.zeros(tensor.shape, dtype=kind)
+                for kind in (torch.float32, torch.uint8, torch.int64, torch.bool) if kind != tensor.dtype)
+
+
+@every_call
+def test_a_traced_call_refuses_what_one_that_runs_does(name, inputs, options):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    for place, one in enumerate(inputs):
+        for other in () if one is None else others(one):
+            tensors = [*inputs[:place], other, *inputs[place + 1:]]
+            with FakeTensorMode() as mode:
+                fakes = [tensor if tensor is None else mode.from_tensor(tensor) for tensor in tensors]
+                traced = refusal(lambda *of: getattr(diecast.torch, name)(*of, **options), *fakes)
+            ran = refusal(lambda *of: getattr(diecast.torch, name)(*of, **options), *tensors)
+            assert traced == ran or traced is None and "row offset" in ran[1]
+
+
+def test_a_compiled_call_is_refused_where_it_is_traced():
+    ran = []
+    compiled = torch.compile(lambda x, out: diecast.torch.amax(x, out=out),
+                             backend=lambda module, _: ran.append(module) or module)
+    with pytest.raises(RuntimeError, match="amax: out has 3 elements, not 1"):
+        compiled(matrix(4, 32), torch.zeros(3))
+    assert ran == []
 
 
 def test_an_output_that_a_gradient_needs_is_seen():

@@ -202,7 +202,8 @@ def test_what_is_no_such_tensor_is_refused_by_name(call, error, text):
 def test_scales_of_nothing_are_nothing():
     none = torch.empty(0, 4)
     assert modelopt.compute_fp4_scales(none, None, True, 256.0).shape == (0, 4)
-    assert vllm.scaled_fp4_quant(none.bfloat16().to("meta"), none[:1].to("meta"), False)[0].shape == (0, 8)
+    one = torch.empty(1, device="meta")
+    assert vllm.scaled_fp4_quant(none.bfloat16().to("meta"), one, False)[0].shape == (0, 8)
 
 
 def test_compiled_in_one_graph():

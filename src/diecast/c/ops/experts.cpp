@@ -139,6 +139,9 @@ struct BoundLinearExperts : line::linear_experts {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.weight, v.routing, v.out, v.options);
   }
+  static Result<void> check(const Views& v) {
+    return check_linear_experts(v.x, v.weight, v.factors, v.routing, v.out, v.options);
+  }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -198,6 +201,7 @@ struct BoundCombineExperts : line::combine_experts {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.topk, v.out);
   }
+  static Result<void> check(const Views& v) { return check_combine_experts(v.x, v.topk, v.out); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;

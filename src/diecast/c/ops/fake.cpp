@@ -69,6 +69,9 @@ struct BoundAmax : line::amax {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.options);
   }
+  static Result<void> check(const Views& v) {
+    return Prepared::Request::of(v.x, v.options).check(v.x, v.result, v.options.accumulate);
+  }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -126,6 +129,7 @@ struct BoundComputeFp4Scales : line::compute_fp4_scales {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.options);
   }
+  static Result<void> check(const Views& v) { return check_compute_fp4_scales(v.amax, v.out); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -166,6 +170,9 @@ struct BoundStaticFakeQuant : line::static_blockwise_fp4_fake_quant {
   static std::int64_t elements(const Tensor& tensor) {
     return capped_product(tensor.rows(), tensor.cols());
   }
+  static Result<void> check(const Views& v) {
+    return check_static_blockwise_fp4_fake_quant(v.x, v.amax, v.out);
+  }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -200,6 +207,9 @@ struct BoundFakeQuantBlock : line::fp4_fake_quant_block {
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.out, v.options.block_size);
+  }
+  static Result<void> check(const Views& v) {
+    return check_fp4_fake_quant_block(v.x, v.out, v.options.block_size);
   }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {

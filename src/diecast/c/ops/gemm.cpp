@@ -103,6 +103,7 @@ struct BoundGemmNvfp4 : line::gemm_nvfp4 {
   static Prepared::Request request(const Views& v, const DeviceProperties& device) {
     return Prepared::Request::of(v.a, v.b, v.out, v.options, device);
   }
+  static Result<void> check(const Views& v) { return check_gemm(v.a, v.b, v.out, v.options); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -182,6 +183,7 @@ struct BoundArrangeScales : line::arrange_scales {
             .tiles = false,
             .rescale = v.options.old_decode != nullptr || v.options.new_decode != nullptr};
   }
+  static Result<void> check(const Views& v) { return check_arrange_scales(v.from, v.to, false); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;

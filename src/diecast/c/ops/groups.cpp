@@ -111,6 +111,7 @@ struct BoundQuantizeNvfp4Grouped : line::quantize_nvfp4_grouped {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.group.whole, v.options, v.options.described);
   }
+  static Result<void> check(const Views& v) { return check_quantize_nvfp4_grouped(v.x, v.group); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -150,6 +151,7 @@ struct BoundQuantizeMxGrouped : line::quantize_mx_grouped {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.group.whole, v.options.mode, v.options.described);
   }
+  static Result<void> check(const Views& v) { return check_quantize_mx_grouped(v.x, v.group); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;

@@ -88,6 +88,7 @@ struct BoundPackLinear : line::pack_linear {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.weight, v.packed, v.options.status);
   }
+  static Result<void> check(const Views& v) { return check_pack_linear(v.weight, v.packed); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -126,6 +127,7 @@ struct BoundUnpackLinear : line::unpack_linear {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return {v.packed.format, v.packed.gated};
   }
+  static Result<void> check(const Views& v) { return check_unpack_linear(v.packed, v.weight); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, const Views& v,
                            Stream stream) {
     return diecast::unpack_linear(runtime, v.packed, v.weight, device, stream);
@@ -180,6 +182,9 @@ struct BoundLinear : line::linear {
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.weight, v.out, v.options);
+  }
+  static Result<void> check(const Views& v) {
+    return check_linear(v.x, v.weight, v.factor, v.out, v.options);
   }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {

@@ -46,6 +46,7 @@ struct BoundQuantizeMx : line::quantize_mx {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.out, v.options.mode);
   }
+  static Result<void> check(const Views& v) { return check_quantize_mx(v.x, v.out); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -85,6 +86,9 @@ struct BoundDequantizeMx : line::dequantize_mx {
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.out, v.options.columnwise);
+  }
+  static Result<void> check(const Views& v) {
+    return check_dequantize_mx(v.x, v.out, v.options.columnwise);
   }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {

@@ -104,6 +104,7 @@ struct BoundQuantizeNvfp4 : line::quantize_nvfp4 {
     if (device.cc == 0) request.cols = 0;
     return request;
   }
+  static Result<void> check(const Views& v) { return check_quantize_nvfp4(v.x, v.out); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -156,6 +157,9 @@ struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.x, v.out, v.options);
   }
+  static Result<void> check(const Views& v) {
+    return check_dequantize_nvfp4(v.x, v.out, v.options.columnwise);
+  }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {
     v.options.device = device;
@@ -197,6 +201,9 @@ struct BoundFp4Dequantize : line::fp4_dequantize {
   }
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.packed, v.scale, v.out, v.options);
+  }
+  static Result<void> check(const Views& v) {
+    return check_fp4_dequantize(v.packed, v.scale, v.decode, v.out, v.options);
   }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
                            Stream stream) {

@@ -61,6 +61,9 @@ struct BoundTransposeCodes : line::transpose_codes {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return Prepared::Request::of(v.codes, v.rows, v.cols, v.pad, v.transposed);
   }
+  static Result<void> check(const Views& v) {
+    return check_transpose_codes(v.codes, v.rows, v.cols, v.pad, v.transposed);
+  }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, const Views& v,
                            Stream stream) {
     return diecast::transpose_codes(runtime, v.codes, v.rows, v.cols, v.pad, v.transposed, {device},
@@ -103,6 +106,7 @@ struct BoundTransposeNvfp4 : line::transpose_nvfp4 {
   static Prepared::Request request(const Views& v, const DeviceProperties&) {
     return {.layout = v.x.type.layout};
   }
+  static Result<void> check(const Views& v) { return check_transpose_nvfp4(v.x); }
   static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, const Views& v,
                            Stream stream) {
     return diecast::transpose_nvfp4(runtime, v.x, {device}, stream);

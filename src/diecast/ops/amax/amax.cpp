@@ -39,6 +39,16 @@ AmaxRequest AmaxRequest::of(const Tensor& x, const AmaxOptions& options) {
           .block = options.block};
 }
 
+Result<void> AmaxRequest::check(const Tensor& x, const float* result, bool accumulate,
+                                std::string_view op) const {
+  DIECAST_CHECK(x.check("amax: x"));
+  DIECAST_CHECK(check_maxima(op, "result", result, result_count(x, per, block)));
+  if (!accumulate || begins_at_zero()) return {};
+  return Error{ErrorCode::not_supported,
+               cat("amax: maxima of one ", word(per), " each do not accumulate"),
+               "accumulate = false, or maxima per tensor, row or column"};
+}
+
 std::vector<KernelWanted> AmaxRequest::kernels(const DeviceProperties& device) const {
   std::vector<KernelWanted> out = {kernel_of(kName, *this)};
   if (begins_at_zero() && has_zeros(device)) out.push_back(zeros_kernel());
@@ -60,17 +70,11 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
 Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate, Stream stream,
                                std::string_view op) const {
   DIECAST_CHECK(check_prepared(kernel_.get(), op));
-  DIECAST_CHECK(x.check("amax: x"));
-  const AmaxPer per = request_.per;
-  const std::int64_t count = result_count(x, per, request_.block);
-  DIECAST_CHECK(check_maxima(op, "result", result, count));
-  if (accumulate && !request_.begins_at_zero()) {
-    return Error{ErrorCode::not_supported,
-                 cat("amax: maxima of one ", word(per), " each do not accumulate"),
-                 "accumulate = false, or maxima per tensor, row or column"};
-  }
-  if (!accumulate && request_.begins_at_zero())
+  DIECAST_CHECK(request_.check(x, result, accumulate, op));
+  if (!accumulate && request_.begins_at_zero()) {
+    const std::int64_t count = result_count(x, request_.per, request_.block);
     DIECAST_CHECK(write_zeros(zeros_.get(), kernel_->device(), result, count, stream));
+  }
   const args::Amax arguments{
       .x = tensor_argument(x), .amax = result, .rows = rows_argument(x), .cols = x.cols()};
   return launch_op(op, *kernel_, arguments, stream, {"x", &x, request_.rows, request_.cols});

@@ -76,6 +76,9 @@ struct AmaxRequest {
   // Whether several thread blocks find one maximum together, which therefore begins at 0.
   bool begins_at_zero() const { return per != AmaxPer::block && per != AmaxPer::tile; }
   std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+  // The errors of amax() that no device decides.
+  Result<void> check(const Tensor& x, const float* result, bool accumulate,
+                     std::string_view op = kName) const;
 };
 
 class PreparedAmax {

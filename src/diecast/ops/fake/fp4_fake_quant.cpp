@@ -53,6 +53,11 @@ Error wrong_block(std::string_view what, std::int64_t block) {
           "blocks have 8, 16, 32, 64 or 128 elements"};
 }
 
+Result<void> check_block(std::int64_t block) {
+  if (is_block(block)) return {};
+  return wrong_block("fp4_fake_quant_block: block_size = ", block);
+}
+
 Error other_count(const Tensor& x, const Tensor& amax, int block) {
   return {ErrorCode::shape_mismatch,
           cat(PreparedStaticFp4FakeQuant::kName, ": amax has ", amax.cols(), " entries for ",
@@ -122,17 +127,24 @@ Result<PreparedAmax> prepare_largest_amax(Runtime& runtime, const std::shared_pt
   return PreparedAmax::prepare(runtime, device, largest_amax());
 }
 
+Result<void> check_compute_fp4_scales(const Tensor& amax, const Tensor& scales) {
+  DIECAST_CHECK(flat_f32(amax, "compute_fp4_scales: amax"));
+  DIECAST_CHECK(flat_f32(scales, "compute_fp4_scales: scales"));
+  if (amax.shape == scales.shape) return {};
+  return other_shape(PreparedComputeFp4Scales::kName, "scales", scales.shape, amax.shape);
+}
+
 Result<void> PreparedComputeFp4Scales::run(const Tensor& amax, float* global_amax,
                                            const Tensor& scales, Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_TRY(const Tensor from, flat_f32(amax, "compute_fp4_scales: amax"));
-  DIECAST_TRY(const Tensor to, flat_f32(scales, "compute_fp4_scales: scales"));
-  if (amax.shape != scales.shape) return other_shape(kName, "scales", scales.shape, amax.shape);
+  DIECAST_CHECK(check_compute_fp4_scales(amax, scales));
+  const Tensor from{amax.data, amax.dtype, Shape{amax.rows() * amax.cols()}, 0, nullptr};
   if (amax_) DIECAST_CHECK(amax_->run(from, global_amax, false, stream));
-  return launch(
-      args::ComputeFp4Scales{
-          .amax = from.data, .global_amax = global_amax, .scales = to.data, .count = from.cols()},
-      stream);
+  return launch(args::ComputeFp4Scales{.amax = amax.data,
+                                       .global_amax = global_amax,
+                                       .scales = scales.data,
+                                       .count = from.cols()},
+                stream);
 }
 
 Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tensor& scales,
@@ -168,6 +180,16 @@ StaticFp4FakeQuantRequest StaticFp4FakeQuantRequest::of(const Tensor& x, const T
 
 std::vector<KernelWanted> StaticFp4FakeQuantRequest::kernels(const DeviceProperties& device) const {
   return kernels_with_amax(kernel(device), finds_amax(), device);
+}
+
+Result<void> check_static_blockwise_fp4_fake_quant(const Tensor& x, const Tensor& amax,
+                                                   const Tensor& out) {
+  DIECAST_TRY(const Tensor elements, flat(x, "static_blockwise_fp4_fake_quant: x"));
+  DIECAST_TRY(const Tensor blocks, flat_f32(amax, "static_blockwise_fp4_fake_quant: amax"));
+  DIECAST_CHECK(block_of(elements, blocks));
+  DIECAST_CHECK(flat(out, "static_blockwise_fp4_fake_quant: out"));
+  if (x.shape == out.shape) return {};
+  return other_shape(PreparedStaticFp4FakeQuant::kName, "out", out.shape, x.shape);
 }
 
 Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax,
@@ -227,13 +249,19 @@ Fp4FakeQuantBlockRequest Fp4FakeQuantBlockRequest::of(const Tensor& x, const Ten
   return {.in = x.dtype, .block = block, .rows = rows};
 }
 
-Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global_amax,
-                                            const Tensor& out, Stream stream) const {
-  DIECAST_CHECK(check_prepared());
+Result<void> check_fp4_fake_quant_block(const Tensor& x, const Tensor& out, std::int64_t block) {
+  DIECAST_CHECK(check_block(block));
   DIECAST_CHECK(x.check("fp4_fake_quant_block: x"));
   DIECAST_CHECK(out.check("fp4_fake_quant_block: out"));
   if (x.device_rows == nullptr) DIECAST_CHECK(out.check_rows_known("fp4_fake_quant_block: out"));
-  if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
+  if (x.shape == out.shape) return {};
+  return other_shape(PreparedFp4FakeQuantBlock::kName, "out", out.shape, x.shape);
+}
+
+Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global_amax,
+                                            const Tensor& out, Stream stream) const {
+  DIECAST_CHECK(check_prepared());
+  DIECAST_CHECK(check_fp4_fake_quant_block(x, out, request_.block));
   RequestedRows requested = of_either(x, out, request_.rows);
   requested.cols = request_.cols;
   return launch(args::Fp4FakeQuantBlock{.x = tensor_argument(x),
@@ -247,9 +275,7 @@ Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global
 Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float* global_amax,
                                   const Tensor& out, const Fp4FakeQuantBlockOptions& options,
                                   Stream stream) {
-  if (!is_block(options.block_size)) {
-    return wrong_block("fp4_fake_quant_block: block_size = ", options.block_size);
-  }
+  DIECAST_CHECK(check_block(options.block_size));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const auto request = Fp4FakeQuantBlockRequest::of(x, out, options.block_size);
   DIECAST_TRY(const auto prepared,

@@ -39,6 +39,9 @@ struct Fp4ScaleOptions {
 Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tensor& scales,
                                 const Fp4ScaleOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_compute_fp4_scales(const Tensor& amax, const Tensor& scales);
+
 // x, dense with any leading dimensions, in blocks of BLOCK = numel(x) / numel(amax) elements one
 // behind another; amax dense f32 of any shape. out: dense, of x's shape and any float type.
 // Errors: shape_mismatch (numel(amax) * BLOCK is not numel(x), rows apart), value_not_allowed (a
@@ -47,6 +50,10 @@ Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tens
 Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, const Tensor& amax,
                                              const Tensor& out, const Fp4ScaleOptions& options = {},
                                              Stream stream = {});
+
+// Its errors that no device decides.
+Result<void> check_static_blockwise_fp4_fake_quant(const Tensor& x, const Tensor& amax,
+                                                   const Tensor& out);
 
 struct Fp4CastOptions {
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
@@ -67,6 +74,9 @@ struct Fp4FakeQuantBlockOptions {
 Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float* global_amax,
                                   const Tensor& out, const Fp4FakeQuantBlockOptions& options = {},
                                   Stream stream = {});
+
+// Its errors that no device decides.
+Result<void> check_fp4_fake_quant_block(const Tensor& x, const Tensor& out, std::int64_t block);
 
 struct ComputeFp4ScalesRequest {
   static constexpr std::string_view kName = "compute_fp4_scales";

@@ -96,6 +96,12 @@ Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const
                                 const Tensor& out, const GemmNvfp4Options& options = {},
                                 Stream stream = {});
 
+// The errors of gemm_nvfp4 and gemm_nvfp4_grouped that no device decides.
+Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                        const GemmNvfp4Options& options);
+Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
+                        const GemmNvfp4Options& options);
+
 struct GemmNvfp4Request {
   static constexpr std::string_view kName = "gemm_nvfp4";
   DType out = DType::bf16;

@@ -1,4 +1,4 @@
-// What a product refuses, each with its reason; see gemm_operands.h.
+// What a product refuses, each with its reason, before anything is prepared.
 #include <diecast/base/text.h>
 #include <diecast/ops/gemm/gemm_operands.h>
 

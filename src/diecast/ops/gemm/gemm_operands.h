@@ -1,5 +1,4 @@
-// The operands of a product as its layout letters have them read, and all that is refused: whatever
-// the numbers would make no sense for is an error before anything is prepared.
+// The operands of a product as its layout letters have them read.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -37,11 +36,5 @@ inline const void* bias_data(const GemmNvfp4Options& options) {
 
 // What is left of both global scales when the amaxes are taken out.
 float gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b);
-
-// The errors of gemm_nvfp4 and gemm_nvfp4_grouped, those of preparing aside.
-Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
-                        const GemmNvfp4Options& options);
-Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
-                        const GemmNvfp4Options& options);
 
 }  // namespace diecast

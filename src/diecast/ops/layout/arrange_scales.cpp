@@ -73,12 +73,16 @@ Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles
 
 }  // namespace
 
+Result<void> check_arrange_scales(const ScaleArray& from, const ScaleArray& to, bool tiles) {
+  DIECAST_CHECK(check_array("from", from));
+  DIECAST_CHECK(check_array("to", to));
+  return check_pair(from, to, tiles);
+}
+
 Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray& to, Stream stream,
                                         const float* old_decode, const float* new_decode) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_array("from", from));
-  DIECAST_CHECK(check_array("to", to));
-  DIECAST_CHECK(check_pair(from, to, request_.tiles));
+  DIECAST_CHECK(check_arrange_scales(from, to, request_.tiles));
   Request asked = request_;
   asked.from = from.layout;
   asked.to = to.layout;

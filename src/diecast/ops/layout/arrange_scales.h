@@ -40,6 +40,9 @@ struct ArrangeScalesOptions {
 Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,
                             const ArrangeScalesOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_arrange_scales(const ScaleArray& from, const ScaleArray& to, bool tiles);
+
 struct ArrangeScalesRequest {
   static constexpr std::string_view kName = "arrange_scales";
   ScaleLayout from = ScaleLayout::linear, to = ScaleLayout::s128x4;

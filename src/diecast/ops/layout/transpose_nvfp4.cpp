@@ -16,7 +16,19 @@ bool is_whole_words(std::int64_t codes, int pad) {
   return pad > 0 && capped_product(ceil_div(codes, pad), pad) % 8 == 0;
 }
 
-Result<void> check_matrix(const QuantizedTensor& x) {
+}  // namespace
+
+Result<void> check_transpose_codes(const void* codes, std::int64_t rows, std::int64_t cols, int pad,
+                                   const void* transposed) {
+  DIECAST_TRY(const std::int64_t bytes, quantized_data_bytes(Format::nvfp4, rows, cols, pad));
+  DIECAST_CHECK(quantized_data_bytes(Format::nvfp4, cols, rows, pad));
+  if (bytes == 0 || (codes != nullptr && transposed != nullptr)) return {};
+  return Error{ErrorCode::missing_buffer,
+               cat("transpose_codes: ", codes == nullptr ? "codes" : "transposed", " is null"),
+               "pass the addresses of both matrices"};
+}
+
+Result<void> check_transpose_nvfp4(const QuantizedTensor& x) {
   constexpr std::string_view kOp = PreparedTransposeNvfp4::kName;
   DIECAST_CHECK(x.refuse_row_scaled(kOp, "x"));
   DIECAST_CHECK(x.check(kOp, "x"));
@@ -33,8 +45,6 @@ Result<void> check_matrix(const QuantizedTensor& x) {
   return {};
 }
 
-}  // namespace
-
 KernelWanted TransposeCodesRequest::kernel(const DeviceProperties& device) const {
   Bindings bindings;
   // The host has no threads to spread a tile over: fewer fibers, fewer switches.
@@ -45,16 +55,9 @@ KernelWanted TransposeCodesRequest::kernel(const DeviceProperties& device) const
 Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, std::int64_t cols,
                                          void* transposed, Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_TRY(const std::int64_t bytes,
-              quantized_data_bytes(Format::nvfp4, rows, cols, request_.pad));
-  DIECAST_CHECK(quantized_data_bytes(Format::nvfp4, cols, rows, request_.pad));
-  if (bytes > 0 && (codes == nullptr || transposed == nullptr)) {
-    return Error{ErrorCode::missing_buffer,
-                 cat("transpose_codes: ", codes == nullptr ? "codes" : "transposed", " is null"),
-                 "pass the addresses of both matrices"};
-  }
+  DIECAST_CHECK(check_transpose_codes(codes, rows, cols, request_.pad, transposed));
   // Of a single row the launch does not see where the next one would begin.
-  if (request_.aligned && bytes > 0 &&
+  if (request_.aligned && rows > 0 && cols > 0 &&
       !(is_whole_words(rows, request_.pad) && is_whole_words(cols, request_.pad))) {
     return Error{
         ErrorCode::misaligned,
@@ -102,7 +105,7 @@ Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
 
 Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream) const {
   DIECAST_CHECK(check_prepared(device_.get(), kName));
-  DIECAST_CHECK(check_matrix(x));
+  DIECAST_CHECK(check_transpose_nvfp4(x));
   const Request asked{x.type.layout};
   if (asked != request_) return not_as_prepared(kName, "x", request_, asked);
   const std::int64_t rows = x.rows(), cols = x.cols();

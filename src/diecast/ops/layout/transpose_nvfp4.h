@@ -26,12 +26,19 @@ Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t r
                              std::int64_t cols, int pad, void* transposed,
                              const TransposeOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_transpose_codes(const void* codes, std::int64_t rows, std::int64_t cols, int pad,
+                                   const void* transposed);
+
 // Fills x.columnwise (codes, scales, amax) from x.rowwise, equal to the bit to quantizing
 // columnwise. x: NVFP4 in 16x16 blocks with both sides present, for only such blocks are the
 // transpose's too; any layout; codes from a multiple of 4 bytes on. Errors: not_supported,
 // misaligned, and those of QuantizedTensor::check and of preparing.
 Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,
                              const TransposeOptions& options = {}, Stream stream = {});
+
+// Its errors that no device decides.
+Result<void> check_transpose_nvfp4(const QuantizedTensor& x);
 
 struct TransposeCodesRequest {
   static constexpr std::string_view kName = "transpose_codes";

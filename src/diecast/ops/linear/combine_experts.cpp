@@ -36,7 +36,9 @@ std::int64_t topk_of(const Tensor& x, const Tensor& out) {
   return out.rows() > 0 ? x.rows() / out.rows() : 0;
 }
 
-Result<void> check_call(const Tensor& x, const TopKExperts& topk, const Tensor& out) {
+}  // namespace
+
+Result<void> check_combine_experts(const Tensor& x, const TopKExperts& topk, const Tensor& out) {
   DIECAST_CHECK(check_matrix("x", x));
   DIECAST_CHECK(check_matrix("out", out));
   DIECAST_CHECK(check_topk(topk, x));
@@ -45,8 +47,6 @@ Result<void> check_call(const Tensor& x, const TopKExperts& topk, const Tensor& 
                cat(kCombineOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
                "give x as many columns as out, and as many rows for each row of out"};
 }
-
-}  // namespace
 
 CombineExpertsRequest CombineExpertsRequest::of(const Tensor& x, const TopKExperts& topk,
                                                 const Tensor& out) {
@@ -63,7 +63,7 @@ CombineExpertsRequest CombineExpertsRequest::of(const Tensor& x, const TopKExper
 Result<void> PreparedCombineExperts::run(const Tensor& x, const TopKExperts& topk,
                                          const Tensor& out, Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_call(x, topk, out));
+  DIECAST_CHECK(check_combine_experts(x, topk, out));
   Request asked = Request::of(x, topk, out);
   asked.aligned = asked.aligned && request_.aligned;
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
@@ -90,7 +90,7 @@ Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExpert
                              const Tensor& out, const CombineExpertsOptions& options,
                              Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_CHECK(check_call(x, topk, out));
+  DIECAST_CHECK(check_combine_experts(x, topk, out));
   const auto request = CombineExpertsRequest::of(x, topk, out);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedCombineExperts>(runtime, device, request, stream));

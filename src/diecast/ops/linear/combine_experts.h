@@ -41,6 +41,9 @@ Result<void> combine_experts(Runtime& runtime, const Tensor& x, const TopKExpert
                              const Tensor& out, const CombineExpertsOptions& options = {},
                              Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_combine_experts(const Tensor& x, const TopKExperts& topk, const Tensor& out);
+
 struct CombineExpertsRequest {
   static constexpr std::string_view kName = "combine_experts";
   DType in = DType::bf16, out = DType::bf16;

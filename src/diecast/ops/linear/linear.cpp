@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::string_view kLinearOp = PreparedLinear::kName;
 
-Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const float* factor,
-                            const Tensor& out, const LinearOptions& options) {
+}  // namespace
+
+Result<void> check_linear(const Tensor& x, const PackedLinear& weight, const float* factor,
+                          const Tensor& out, const LinearOptions& options) {
   const LinearOperands of{kLinearOp, x, weight, out, options.activation};
   DIECAST_CHECK(of.check_weight(2));
   DIECAST_CHECK(of.check_x());
@@ -28,8 +30,6 @@ Result<void> check_operands(const Tensor& x, const PackedLinear& weight, const f
     DIECAST_CHECK(of.check_dense("bias", *options.bias, Shape{weight.rows()}, x.dtype));
   return of.check_factor(factor);
 }
-
-}  // namespace
 
 int linear_split(std::int64_t rows, std::int64_t cols) {
   // A thread block takes 64 rows of a part: parts until there are enough for the multiprocessors of
@@ -81,7 +81,7 @@ Result<void> PreparedLinear::run(const Tensor& x, const PackedLinear& weight, co
                                  const Tensor& out, const LinearOptions& options,
                                  Stream stream) const {
   DIECAST_CHECK(check_prepared(kernels_.prepared(), kName));
-  DIECAST_CHECK(check_operands(x, weight, factor, out, options));
+  DIECAST_CHECK(check_linear(x, weight, factor, out, options));
   const Request asked = Request::of(x, weight, out, options);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
   return multiply(x, weight, factor, out, options, stream);
@@ -108,7 +108,7 @@ Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weigh
                     const float* factor, const Tensor& out, const LinearOptions& options,
                     Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_CHECK(check_operands(x, weight, factor, out, options));
+  DIECAST_CHECK(check_linear(x, weight, factor, out, options));
   const auto request = LinearRequest::of(x, weight, out, options);
   DIECAST_TRY(const auto prepared, prepared_once<PreparedLinear>(runtime, device, request, stream));
   return prepared->multiply(x, weight, factor, out, options, stream);

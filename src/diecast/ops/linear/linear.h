@@ -76,6 +76,10 @@ Result<void> linear(Runtime& runtime, const Tensor& x, const PackedLinear& weigh
                     const float* factor, const Tensor& out, const LinearOptions& options = {},
                     Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_linear(const Tensor& x, const PackedLinear& weight, const float* factor,
+                          const Tensor& out, const LinearOptions& options);
+
 struct LinearRequest {
   static constexpr std::string_view kName = "linear";
   DType in = DType::bf16, out = DType::bf16;

@@ -59,9 +59,11 @@ Result<void> check_routing(const ExpertRouting& routing, const Tensor& x, std::i
   return {};
 }
 
-Result<void> check_experts(const Tensor& x, const PackedLinear& weight, const float* factors,
-                           const ExpertRouting& routing, const Tensor& out,
-                           const LinearExpertsOptions& options) {
+}  // namespace
+
+Result<void> check_linear_experts(const Tensor& x, const PackedLinear& weight, const float* factors,
+                                  const ExpertRouting& routing, const Tensor& out,
+                                  const LinearExpertsOptions& options) {
   const LinearOperands of{kExpertsOp, x, weight, out, options.activation};
   DIECAST_CHECK(of.check_weight(3));
   DIECAST_CHECK(of.check_x());
@@ -75,8 +77,6 @@ Result<void> check_experts(const Tensor& x, const PackedLinear& weight, const fl
         of.check_dense("bias", *options.bias, Shape{weight.weights(), weight.rows()}, x.dtype));
   return of.check_factor(factors);
 }
-
-}  // namespace
 
 LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinear& weight,
                                               const ExpertRouting& routing, const Tensor& out,
@@ -135,7 +135,7 @@ Result<void> PreparedLinearExperts::run(const Tensor& x, const PackedLinear& wei
                                         const Tensor& out, const LinearExpertsOptions& options,
                                         Stream stream) const {
   DIECAST_CHECK(check_prepared(kernels_.prepared(), kName));
-  DIECAST_CHECK(check_experts(x, weight, factors, routing, out, options));
+  DIECAST_CHECK(check_linear_experts(x, weight, factors, routing, out, options));
   const Request asked = Request::of(x, weight, routing, out, options);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
   return multiply(x, weight, factors, routing, out, options, stream);
@@ -168,7 +168,7 @@ Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinea
                             const float* factors, const ExpertRouting& routing, const Tensor& out,
                             const LinearExpertsOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_CHECK(check_experts(x, weight, factors, routing, out, options));
+  DIECAST_CHECK(check_linear_experts(x, weight, factors, routing, out, options));
   const auto request = LinearExpertsRequest::of(x, weight, routing, out, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedLinearExperts>(runtime, device, request, stream));

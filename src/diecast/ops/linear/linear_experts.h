@@ -57,6 +57,11 @@ Result<void> linear_experts(Runtime& runtime, const Tensor& x, const PackedLinea
                             const float* factors, const ExpertRouting& routing, const Tensor& out,
                             const LinearExpertsOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_linear_experts(const Tensor& x, const PackedLinear& weight, const float* factors,
+                                  const ExpertRouting& routing, const Tensor& out,
+                                  const LinearExpertsOptions& options);
+
 struct LinearExpertsRequest {
   static constexpr std::string_view kName = "linear_experts";
   DType in = DType::bf16, out = DType::bf16;

@@ -44,15 +44,19 @@ Result<void> check_pair(std::string_view op, const LinearWeight& weight,
                "give packed a buffer of its own"};
 }
 
-Result<void> check_unpacked(const PackedLinear& packed, const LinearWeight& weight) {
+}  // namespace
+
+Result<void> check_pack_linear(const LinearWeight& weight, const PackedLinear& packed) {
+  return check_pair(PackLinearRequest::kName, weight, packed);
+}
+
+Result<void> check_unpack_linear(const PackedLinear& packed, const LinearWeight& weight) {
   constexpr std::string_view op = UnpackLinearRequest::kName;
   DIECAST_CHECK(check_pair(op, weight, packed));
   if (!weight.is_apart()) return {};
   return Error{ErrorCode::not_supported, cat(op, ": the weight is of two tensors"),
                "unpack to one, whose halves are gate and up"};
 }
-
-}  // namespace
 
 PackLinearRequest PackLinearRequest::of(const LinearWeight& weight, const PackedLinear& packed,
                                         const PackLinearStatus* status) {
@@ -68,7 +72,7 @@ KernelWanted PackLinearRequest::kernel(const DeviceProperties&) const {
 Result<void> PreparedPackLinear::run(const LinearWeight& weight, const PackedLinear& packed,
                                      Stream stream, PackLinearStatus* status) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_pair(kName, weight, packed));
+  DIECAST_CHECK(check_pack_linear(weight, packed));
   const Request asked = Request::of(weight, packed, status);
   if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
   return pack(weight, packed, stream, status);
@@ -96,7 +100,7 @@ Result<void> PreparedPackLinear::pack(const LinearWeight& weight, const PackedLi
 Result<void> PreparedUnpackLinear::run(const PackedLinear& packed, const LinearWeight& weight,
                                        Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_unpacked(packed, weight));
+  DIECAST_CHECK(check_unpack_linear(packed, weight));
   const Request asked{packed.format, packed.gated};
   if (asked != request_) return not_as_prepared(kName, "packed", request_, asked);
   return unpack(packed, weight, stream);
@@ -116,7 +120,7 @@ Result<void> PreparedUnpackLinear::unpack(const PackedLinear& packed, const Line
 Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const PackedLinear& packed,
                          const PackLinearOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_CHECK(check_pair(PackLinearRequest::kName, weight, packed));
+  DIECAST_CHECK(check_pack_linear(weight, packed));
   const auto request = PackLinearRequest::of(weight, packed, options.status);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedPackLinear>(runtime, device, request, stream));
@@ -126,7 +130,7 @@ Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const Pac
 Result<void> unpack_linear(Runtime& runtime, const PackedLinear& packed, const LinearWeight& weight,
                            const std::shared_ptr<Device>& device, Stream stream) {
   DIECAST_TRY(const auto own, device_or_default(runtime, device));
-  DIECAST_CHECK(check_unpacked(packed, weight));
+  DIECAST_CHECK(check_unpack_linear(packed, weight));
   const UnpackLinearRequest request{packed.format, packed.gated};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedUnpackLinear>(runtime, own, request, stream));

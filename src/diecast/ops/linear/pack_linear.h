@@ -39,11 +39,17 @@ struct PackLinearOptions {
 Result<void> pack_linear(Runtime& runtime, const LinearWeight& weight, const PackedLinear& packed,
                          const PackLinearOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_pack_linear(const LinearWeight& weight, const PackedLinear& packed);
+
 // The checkpoint's bytes again, where scales are positive and could be held; else as packing made
 // them. Errors: as pack_linear; not_supported (a weight of two tensors: gate and up come back as
 // halves of one).
 Result<void> unpack_linear(Runtime& runtime, const PackedLinear& packed, const LinearWeight& weight,
                            const std::shared_ptr<Device>& device = {}, Stream stream = {});
+
+// Its errors that no device decides.
+Result<void> check_unpack_linear(const PackedLinear& packed, const LinearWeight& weight);
 
 struct PackLinearRequest {
   static constexpr std::string_view kName = "pack_linear";

@@ -4,9 +4,7 @@
 #include <diecast/ops/mx/dequantize_mx.h>
 
 namespace diecast {
-namespace {
-
-Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
+Result<void> check_dequantize_mx(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
   constexpr std::string_view kOp = PreparedDequantizeMx::kName;
   DIECAST_CHECK(out.check("dequantize_mx: out"));
   if (x.type.format == Format::nvfp4) {
@@ -15,8 +13,6 @@ Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out, bool co
   }
   return x.check_read(kOp, columnwise, out);
 }
-
-}  // namespace
 
 DequantizeMxRequest DequantizeMxRequest::of(const QuantizedTensor& x, const Tensor& out,
                                             bool columnwise) {
@@ -37,7 +33,7 @@ KernelWanted DequantizeMxRequest::kernel(const DeviceProperties&) const {
 Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& out,
                                        Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_mx_input(x, out, request_.columnwise));
+  DIECAST_CHECK(check_dequantize_mx(x, out, request_.columnwise));
   Request asked = request_;
   asked.format = x.type.format;
   asked.layout = x.type.layout;

@@ -25,6 +25,9 @@ struct DequantizeMxOptions {
 Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                            const DequantizeMxOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_dequantize_mx(const QuantizedTensor& x, const Tensor& out, bool columnwise);
+
 struct DequantizeMxRequest {
   static constexpr std::string_view kName = "dequantize_mx";
   DType out = DType::bf16;

@@ -4,9 +4,7 @@
 #include <diecast/ops/mx/quantize_mx.h>
 
 namespace diecast {
-namespace {
-
-Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
+Result<void> check_quantize_mx(const Tensor& x, const QuantizedTensor& out) {
   constexpr std::string_view kOp = PreparedQuantizeMx::kName;
   DIECAST_CHECK(x.check("quantize_mx: x"));
   DIECAST_CHECK(out.check(kOp, "out"));
@@ -17,8 +15,6 @@ Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
   if (x.rows() == out.rows() && x.cols() == out.cols()) return {};
   return shapes_differ(kOp, "x", x.shape, out.shape);
 }
-
-}  // namespace
 
 QuantizeMxRequest QuantizeMxRequest::of(const Tensor& x, const QuantizedTensor& out, MxMode mode,
                                         bool grouped) {
@@ -40,7 +36,7 @@ KernelWanted QuantizeMxRequest::kernel(const DeviceProperties&) const {
 Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out,
                                      Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(check_mx_output(x, out));
+  DIECAST_CHECK(check_quantize_mx(x, out));
   if (x.rows() == 0 || x.cols() == 0) return {};
   Request wanted = Request::of(x, out, request_.mode);
   wanted.rows = request_.rows;  // the launch checks what x must be for these
@@ -73,7 +69,7 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
 Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                          const QuantizeMxOptions& options, Stream stream) {
   // A matrix without elements has no directions to prepare for.
-  if (x.rows() == 0 || x.cols() == 0) return check_mx_output(x, out);
+  if (x.rows() == 0 || x.cols() == 0) return check_quantize_mx(x, out);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const auto request = QuantizeMxRequest::of(x, out, options.mode);
   DIECAST_TRY(const auto prepared,

@@ -33,6 +33,9 @@ struct QuantizeMxOptions {
 Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                          const QuantizeMxOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_quantize_mx(const Tensor& x, const QuantizedTensor& out);
+
 struct QuantizeMxRequest {
   static constexpr std::string_view kName = "quantize_mx";
   DType in = DType::bf16;

@@ -14,14 +14,14 @@ Result<void> check_format(const QuantizedTensor& out) {
                "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
 }
 
-Result<void> check_mx_group(const Tensor& x, const QuantizedGroup& group) {
+}  // namespace
+
+Result<void> check_quantize_mx_grouped(const Tensor& x, const QuantizedGroup& group) {
   DIECAST_CHECK(x.check("quantize_mx_grouped: x"));
   DIECAST_CHECK(group.check(kMxGroupedOp));
   DIECAST_CHECK(check_format(group.whole));
   return group.check_matrix(kMxGroupedOp, x);
 }
-
-}  // namespace
 
 QuantizeMxGroupedRequest QuantizeMxGroupedRequest::of(const Tensor& x, const QuantizedTensor& out,
                                                       MxMode mode, bool described) {
@@ -96,7 +96,7 @@ Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, 
 Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGroup& group,
                                             Stream stream) const {
   DIECAST_CHECK(check_prepared(quantize_.get(), kName));
-  DIECAST_CHECK(check_mx_group(x, group));
+  DIECAST_CHECK(check_quantize_mx_grouped(x, group));
   DIECAST_CHECK(check_pair(x, group.whole));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kMxGroupedOp, stream));
@@ -115,7 +115,7 @@ Result<void> PreparedQuantizeMxGrouped::run(const TensorGroup& group, Stream str
 Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                  const QuantizeMxGroupedOptions& options, Stream stream) {
   // What has no elements has no directions to prepare for.
-  if (x.rows() == 0 || x.cols() == 0) return check_mx_group(x, group);
+  if (x.rows() == 0 || x.cols() == 0) return check_quantize_mx_grouped(x, group);
   DIECAST_CHECK(check_format(group.whole));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const auto request =

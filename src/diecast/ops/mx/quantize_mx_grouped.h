@@ -36,6 +36,9 @@ struct QuantizeMxGroupedOptions : QuantizeMxOptions {
 Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                  const QuantizeMxGroupedOptions& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_quantize_mx_grouped(const Tensor& x, const QuantizedGroup& group);
+
 // Each pair as quantize_mx of it; group.members holds the descriptors of the pairs. Errors: those
 // of TensorGroup::check and quantize_mx; misaligned.
 Result<void> quantize_mx_grouped(Runtime& runtime, const TensorGroup& group,

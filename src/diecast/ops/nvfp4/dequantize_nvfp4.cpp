@@ -8,15 +8,6 @@
 namespace diecast {
 namespace {
 
-Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
-  constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
-  if (x.type.format != Format::nvfp4) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": x is ", word(x.type.format)),
-                 "this op reads nvfp4; dequantize_mx reads the mx formats"};
-  }
-  return x.check_read(kOp, columnwise, out);
-}
-
 // The rows that blocks of this size and codes of this pitch leave of out's class.
 RowsClass rows_for(const Tensor& out, int block, const Tensor& packed) {
   const bool whole = block > 0 && out.cols() % block == 0 && packed.stride() == out.cols() / 2 &&
@@ -104,6 +95,24 @@ Arguments arguments_of(const Codes& codes, const Scales& scales, const float* fa
 
 }  // namespace
 
+Result<void> check_dequantize_nvfp4(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
+  constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
+  DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
+  if (x.type.format != Format::nvfp4) {
+    return Error{ErrorCode::not_supported, cat(kOp, ": x is ", word(x.type.format)),
+                 "this op reads nvfp4; dequantize_mx reads the mx formats"};
+  }
+  return x.check_read(kOp, columnwise, out);
+}
+
+Result<void> check_fp4_dequantize(const Tensor& packed, const Tensor& scale,
+                                  const float* global_scale, const Tensor& out,
+                                  const Fp4DequantizeOptions& options) {
+  DIECAST_CHECK(check_fp4_options(options));
+  const auto request = DequantizeNvfp4Request::of(packed, scale, out, options);
+  return check_parts(request, packed, scale, global_scale, out);
+}
+
 DequantizeNvfp4Request DequantizeNvfp4Request::of(const QuantizedTensor& x, const Tensor& out,
                                                   const DequantizeNvfp4Options& options) {
   DequantizeNvfp4Request request{
@@ -157,8 +166,7 @@ Result<void> PreparedDequantizeNvfp4::read(const Codes& codes, const Scales& sca
 Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor& out,
                                           Stream stream) const {
   DIECAST_CHECK(check_prepared());
-  DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
-  DIECAST_CHECK(check_nvfp4_input(x, out, request_.columnwise));
+  DIECAST_CHECK(check_dequantize_nvfp4(x, out, request_.columnwise));
   Request asked = request_;
   asked.layout = x.type.layout;
   asked.row_scaled = x.type.row_scaled;
@@ -185,10 +193,9 @@ Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const 
 Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor& scale,
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options, Stream stream) {
-  DIECAST_CHECK(check_fp4_options(options));
-  const auto request = DequantizeNvfp4Request::of(packed, scale, out, options);
-  DIECAST_CHECK(check_parts(request, packed, scale, global_scale, out));
+  DIECAST_CHECK(check_fp4_dequantize(packed, scale, global_scale, out, options));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const auto request = DequantizeNvfp4Request::of(packed, scale, out, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
   return prepared->read(part<Codes>(packed), part<Scales>(scale), global_scale, out, stream);

@@ -34,6 +34,9 @@ struct DequantizeNvfp4Options {
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_dequantize_nvfp4(const QuantizedTensor& x, const Tensor& out, bool columnwise);
+
 struct Fp4DequantizeOptions {
   int block_size = 16;               // 8, 16, 32, 64 or 128 neighbours share a scale
   int tile_size = 128;               // speed only: 64 to 1024 elements that threads take together
@@ -49,6 +52,11 @@ struct Fp4DequantizeOptions {
 Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor& scale,
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options = {}, Stream stream = {});
+
+// Its errors that no device decides.
+Result<void> check_fp4_dequantize(const Tensor& packed, const Tensor& scale,
+                                  const float* global_scale, const Tensor& out,
+                                  const Fp4DequantizeOptions& options);
 
 struct DequantizeNvfp4Request {
   static constexpr std::string_view kName = "dequantize_nvfp4";

@@ -27,14 +27,14 @@ Result<void> takes(const Kernel& kernel, DType in, bool finds_rows) {
   return kernel.takes(args::QuantizeNvfp4{.x = none, .rows = 0, .cols = 0}.in_order());
 }
 
-Result<void> check_x_and_out(const Tensor& x, const QuantizedTensor& out) {
+}  // namespace
+
+Result<void> check_quantize_nvfp4(const Tensor& x, const QuantizedTensor& out) {
   DIECAST_CHECK(x.check("quantize_nvfp4: x"));
   DIECAST_CHECK(out.check(kOp, "out"));
   if (x.rows() == out.rows() && x.cols() == out.cols()) return {};
   return shapes_differ(kOp, "x", x.shape, out.shape);
 }
-
-}  // namespace
 
 Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
@@ -88,7 +88,7 @@ Result<void> PreparedQuantizeNvfp4::prepare_sides(Runtime& runtime,
 Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor& out,
                                           const BlockAmaxes& block_amax) const {
   DIECAST_CHECK(check_prepared(quantize_.get(), kOp));
-  DIECAST_CHECK(check_x_and_out(x, out));
+  DIECAST_CHECK(check_quantize_nvfp4(x, out));
   if (is_nothing(x, out)) return {};
   const bool apart = request_.along_rows() && out.rowwise.scale_stride != 0;
   DIECAST_CHECK(check_nvfp4_output(request_, out, apart, kOp));
@@ -198,7 +198,7 @@ Result<void> quantize_on(Runtime& runtime, const std::shared_ptr<Device>& device
                          const QuantizedTensor& out, const QuantizeNvfp4Options& options,
                          Stream stream) {
   if (is_nothing(x, out)) [[unlikely]]
-    return check_x_and_out(x, out);
+    return check_quantize_nvfp4(x, out);
   auto request = QuantizeNvfp4Request::of(x, out, options);
   if (request.cols != 0 && device->properties().cc == 0)
     request.cols = 0;  // the host has no registers to keep rows in

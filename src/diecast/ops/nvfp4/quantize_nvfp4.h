@@ -31,6 +31,9 @@ namespace diecast {
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                             const QuantizeNvfp4Options& options = {}, Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_quantize_nvfp4(const Tensor& x, const QuantizedTensor& out);
+
 class PreparedQuantizeNvfp4 {
  public:
   using Request = QuantizeNvfp4Request;

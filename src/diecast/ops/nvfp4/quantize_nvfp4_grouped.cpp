@@ -37,18 +37,18 @@ Result<void> check_addresses(const QuantizedTensor& out) {
   return {};
 }
 
-Result<void> check_nvfp4_group(const Tensor& x, const QuantizedGroup& group) {
-  DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
-  DIECAST_CHECK(group.check(kGroupedOp));
-  return group.check_matrix(kGroupedOp, x);
-}
-
 bool holds_nothing(const TensorGroup& group) {
   return std::ranges::all_of(
       group.pairs, [](const QuantizedPair& pair) { return is_nothing(pair.x, pair.out); });
 }
 
 }  // namespace
+
+Result<void> check_quantize_nvfp4_grouped(const Tensor& x, const QuantizedGroup& group) {
+  DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
+  DIECAST_CHECK(group.check(kGroupedOp));
+  return group.check_matrix(kGroupedOp, x);
+}
 
 QuantizeNvfp4GroupedRequest QuantizeNvfp4GroupedRequest::of(const Tensor& x,
                                                             const QuantizedTensor& out,
@@ -108,7 +108,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::check_rows(const Tensor& x) const {
 
 Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
                                                  const QuantizedGroup& group) const {
-  DIECAST_CHECK(check_nvfp4_group(x, group));
+  DIECAST_CHECK(check_quantize_nvfp4_grouped(x, group));
   if (x.dtype != request_.in) return other_input(kGroupedOp, x.dtype, request_.in);
   if (is_nothing(x, group.whole)) return {};
   DIECAST_CHECK(check_nvfp4_output(request_, group.whole, false, kGroupedOp));
@@ -185,7 +185,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream 
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options, Stream stream) {
-  if (is_nothing(x, group.whole)) return check_nvfp4_group(x, group);
+  if (is_nothing(x, group.whole)) return check_quantize_nvfp4_grouped(x, group);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const auto request = QuantizeNvfp4GroupedRequest::of(x, group.whole, options, options.described);
   DIECAST_TRY(const auto prepared,

@@ -39,6 +39,9 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const Qua
                                     const QuantizeNvfp4GroupedOptions& options = {},
                                     Stream stream = {});
 
+// Its errors that no device decides.
+Result<void> check_quantize_nvfp4_grouped(const Tensor& x, const QuantizedGroup& group);
+
 // Each pair as quantize_nvfp4 of it; group.members holds the descriptors of the pairs. Amaxes
 // that are found are cleared first, neighbours in memory at once: best they lie in one array.
 // Errors: those of TensorGroup::check and quantize_nvfp4.

@@ -8,6 +8,8 @@ Each function takes what the function of diecast of its name takes, without devi
 runtime: work goes to torch's current stream. Outputs never require gradients. CPU tensors are
 refused until use_host(). torch.ops.diecast.* are the operators themselves: NAME.default returns every
 output of the op, of which one that the call has not is u8 [0], and NAME.out writes into memory.
+Where a program is traced with numbers for sizes, a call's errors are those of one that runs, values
+aside; torch.compile raises them as the cause of an error of its own.
 NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together, PackedLinear a packed weight.
 quantize_master_weights casts weights that the ranks of a torch.distributed group share.
 """

@@ -11,6 +11,7 @@ from torch.autograd.graph import increment_version
 
 from .. import _core, _frameworks, _shapes
 from .._errors import ArgumentError
+from .._stand_in import StandIn
 from .._table import OPS
 
 _library = torch.library.Library("diecast", "DEF")
@@ -84,6 +85,25 @@ def _nothing(like):
     return like.new_empty(0, dtype=torch.uint8)
 
 
+def _stand_in(place, tensor):
+    """Of a tensor of torch's type and layout; None: of one with sizes that are symbols, or of a type
+    that diecast does not know."""
+    kind = _frameworks.torch_typestr(tensor.dtype)
+    sizes = (*tensor.shape, *tensor.stride())
+    if kind is None or not all(type(size) is int for size in sizes):
+        return None
+    strides = tuple(stride * tensor.element_size() for stride in tensor.stride())
+    return StandIn(place, tensor.shape, *kind, strides)
+
+
+def _check(op, tensors, options):
+    """Raises what a traced call is refused for when it runs, as far as shapes, types and options tell."""
+    stand_ins = {name: _stand_in(place, tensor) for place, (name, tensor) in enumerate(tensors.items())}
+    plain = all(type(value) in (str, bool, int, float) for value in options.values())
+    if plain and None not in stand_ins.values():
+        _core.check(op.name, **stand_ins, **options)
+
+
 def _define(op):
     plain = getattr(_core, op.name)
     renamed = any(option.name in RENAMED for option in op.options)
@@ -103,16 +123,22 @@ def _define(op):
                                 "pass tensors of one device")
 
     def fake_out(*inputs, **options):
-        check_devices(inputs, (options.get(name) for name in op.outputs))
+        options = _named(options)
+        written = {name: options.pop(name, None) for name in op.outputs}
+        check_devices(inputs, written.values())
+        written = {name: tensor for name, tensor in written.items() if tensor is not None}
+        _check(op, given(inputs) | written, {name: value for name, value in options.items() if value is not None})
 
     def fake(*inputs, **options):
         check_devices(inputs, ())
         if options.get("accumulate"):
             raise ArgumentError("missing_buffer", f"{op.name}: there is no out to accumulate in",
                                 "pass out=, or leave accumulate off")
+        options = _named(options)
+        _check(op, given(inputs), options)
         device = inputs[0].device
         made = {name: torch.empty(shape, dtype=_type(kind), device=device)
-                for name, (kind, shape) in _shapes.outputs(op, given(inputs), _named(options)).items()}
+                for name, (kind, shape) in _shapes.outputs(op, given(inputs), options).items()}
         if len(op.outputs) == 1:
             return made["out"]
         return tuple(made[name] if name in made else _nothing(inputs[0]) for name in op.outputs)
