@@ -1,6 +1,7 @@
 // XXH3-128 against values from another build of it (the Python package, xxHash 0.8.4), and records.
 #include <diecast/base/hash.h>
 #include <diecast/base/hash_avx2.h>
+#include <diecast/base/machine.h>
 #include <gtest/gtest.h>
 
 #include <random>

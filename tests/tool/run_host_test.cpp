@@ -1,5 +1,6 @@
 // diecast run: one kernel on arrays of files, and held against the plainest build for this
 // processor.
+#include <diecast/base/machine.h>
 #include <diecast/base/npy.h>
 #include <gtest/gtest.h>
 
@@ -139,15 +140,13 @@ TEST_F(RunOnHost, ThatIsNotWhatTheOtherBuildMakesShowsTheFirstElementOfIt) {
   const auto same = scale({"--in", of("x"), "--against", "host"});
   EXPECT_EQ(same.exit_code, 0) << same.errors;
   EXPECT_NE(same.output.find("y is the same on host\n"), std::string::npos) << same.output;
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "one build for this processor";
+  if (!has_avx2()) GTEST_SKIP() << "one build for this processor";
   const auto other = run("other", {"--size", "count=3", "--against", "host"});
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_NE(
       other.output.find("y[1, 1] is 1.0000004, and on host 1: 3 ulps; of 6 elements 1 differs\n"),
       std::string::npos)
       << other.output << other.errors;
-#endif
 }
 
 TEST_F(RunOnHost, ADebugBuildSaysWhereATensorIsLeft) {

@@ -2,6 +2,7 @@
 #include <diecast/base/bytes.h>
 #include <diecast/base/hash.h>
 #include <diecast/base/hash_avx2.h>
+#include <diecast/base/machine.h>
 
 #define XXH_INLINE_ALL  // header only: nothing to link, one copy of the code in this file
 #include <xxhash.h>

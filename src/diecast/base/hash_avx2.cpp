@@ -34,20 +34,10 @@ Digest xxh3_128_avx2(ByteSpan bytes) {
 #pragma GCC pop_options
 #endif
 
-namespace diecast {
-
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2");
-  return has;
-}
-
-}  // namespace diecast
-
 #else
 
 namespace diecast {
 
-bool has_avx2() { return false; }
 Digest xxh3_128_avx2(ByteSpan bytes) { return xxh3_128_baseline(bytes); }
 
 }  // namespace diecast

@@ -8,8 +8,7 @@ namespace diecast {
 Digest xxh3_128_baseline(ByteSpan bytes);
 
 // 32 bytes a step: half the time, and hashing is most of what verifying an entry costs. Only where
-// the processor has_avx2(); an illegal instruction elsewhere.
-bool has_avx2();
+// the processor has_avx2() (machine.h); an illegal instruction elsewhere.
 Digest xxh3_128_avx2(ByteSpan bytes);
 
 }  // namespace diecast

@@ -1,6 +1,7 @@
 // Reading the dynamic section of an ELF file; see needed_libraries.h. Every place is read by itself
 // and a read beyond the file's end is the end of the list: the file may be any.
 #include <diecast/base/file.h>
+#include <diecast/base/machine.h>
 #include <diecast/base/needed_libraries.h>
 #include <diecast/base/text.h>
 #include <fcntl.h>
@@ -93,11 +94,7 @@ std::vector<std::string> folders_of(const DynamicSection& section, const std::st
   for (const auto& list : section.texts(DT_RPATH)) add_list(folders, list, origin);
   add_list(folders, environment_variable("LD_LIBRARY_PATH"), origin);
   for (const auto& list : section.texts(DT_RUNPATH)) add_list(folders, list, origin);
-#if defined(__aarch64__)
-  const std::string machine = "/aarch64-linux-gnu";
-#else
-  const std::string machine = "/x86_64-linux-gnu";
-#endif
+  const std::string machine = cat("/", kMachine, "-linux-gnu");
   for (const std::string& folder :
        {"/lib" + machine, "/usr/lib" + machine, std::string("/lib64"), std::string("/usr/lib64"),
         std::string("/lib"), std::string("/usr/lib"), std::string("/usr/local/lib")})

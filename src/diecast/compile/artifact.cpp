@@ -1,4 +1,5 @@
 // What is checked of machine code before a driver or the loader sees it.
+#include <diecast/base/machine.h>
 #include <diecast/base/text.h>
 #include <diecast/compile/artifact.h>
 #include <diecast/compile/elf.h>
@@ -8,13 +9,6 @@ namespace {
 
 constexpr std::uint16_t kCudaMachine = 190;  // EM_CUDA
 constexpr std::uint8_t kCudaAbi13 = 8;       // EI_ABIVERSION since CUDA 13.0; 7 before
-#if defined(__x86_64__)
-constexpr std::uint16_t kThisMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint16_t kThisMachine = EM_AARCH64;
-#else
-#error "diecast knows x86-64 and AArch64 hosts"
-#endif
 
 // CUDA 13 moved the architecture's number from the lowest byte of e_flags to the second.
 int cubin_architecture(const Elf64_Ehdr& header) {
@@ -39,9 +33,9 @@ Result<void> check_cubin(ByteSpan cubin, const Target& target, std::string_view 
 
 Result<void> check_shared_object(ByteSpan object, std::string_view symbol) {
   DIECAST_TRY(const Elf elf, Elf::parse(object));
-  if (elf.header().e_machine != kThisMachine)
+  if (elf.header().e_machine != kElfMachine)
     return unexpected_code(
-        cat("ELF machine ", elf.header().e_machine, " is not this one's (", kThisMachine, ")"));
+        cat("ELF machine ", elf.header().e_machine, " is not this one's (", kElfMachine, ")"));
   if (elf.header().e_type != ET_DYN)
     return unexpected_code(cat("ELF type ", elf.header().e_type, " is not a shared object's (3)"));
   return elf.require_function(SHT_DYNSYM, symbol);

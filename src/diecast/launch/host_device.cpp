@@ -9,6 +9,7 @@
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
 #include <diecast/base/library.h>
+#include <diecast/base/machine.h>
 #include <diecast/launch/block_machine.h>
 #include <diecast/launch/host/launch_job.h>
 #include <diecast/launch/host/thread_pool.h>
@@ -42,13 +43,7 @@ class HostCode final : public ResidentCode {
   HostKernel kernel_;
 };
 
-int best_host_level() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") ? 3 : 1;
-#else
-  return 1;
-#endif
-}
+int best_host_level() { return has_avx2() ? 3 : 1; }
 
 Target host_target(int level) {
   Target target;

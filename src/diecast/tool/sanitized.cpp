@@ -1,4 +1,5 @@
 // See sanitized.h.
+#include <diecast/base/machine.h>
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>
 #include <diecast/compile/host_cxx.h>
@@ -17,7 +18,8 @@ constexpr const char* kOptions = "ASAN_OPTIONS=detect_leaks=0:exitcode=99";
 // The compiler's own library, under g++'s name for it or clang's.
 Result<std::string> address_sanitizer() {
   DIECAST_TRY(const auto compiler, open_host_cxx(HostCxxOptions::from_environment()));
-  for (const char* name : {"libasan.so", "libclang_rt.asan-x86_64.so"}) {
+  for (const std::string& name :
+       {std::string("libasan.so"), cat("libclang_rt.asan-", kMachine, ".so")}) {
     ProcessRequest request;
     request.arguments = {compiler->path(), cat("-print-file-name=", name)};
     DIECAST_TRY(const ProcessResult told, run_process(request));
