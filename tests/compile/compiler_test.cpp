@@ -25,6 +25,7 @@ TEST(CodeOptions, OfTheHostNeverContractAndNeverTakeTheMachineAsItIs) {
     EXPECT_TRUE(has(options, "-fno-fast-math"));
     EXPECT_FALSE(has(options, "-march=native"));
     EXPECT_FALSE(has(options, "-mfma"));
+    EXPECT_FALSE(has(options, "-fno-trapping-math"));
   }
 }
 

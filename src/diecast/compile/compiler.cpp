@@ -53,9 +53,9 @@ std::vector<std::string> host_options(const Target& target, const std::string& s
       // The bits of the result: every operation rounds by itself, as --fmad=false does on CUDA.
       "-ffp-contract=off",
       "-fno-fast-math",
-      // Not the bits, only errno and exception flags that no kernel reads; loops vectorize.
+      // Not the bits, only errno, which no kernel reads. -fno-trapping-math would be of the bits:
+      // GCC then makes of (float)(int)x a truncation, and -0.5 becomes -0 instead of 0.
       "-fno-math-errno",
-      "-fno-trapping-math",
       // Kernels load vectors through pointers of another type, which CUDA allows.
       "-fno-strict-aliasing",
       "-fno-exceptions",
