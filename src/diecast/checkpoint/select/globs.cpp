@@ -59,13 +59,14 @@ std::string GlobHits::spread(std::string_view option) const {
 
 std::string glob_of(std::string_view name) {
   constexpr std::size_t kLongest = 150;  // quote() shows more
+  const auto byte_of = [](char c) { return static_cast<unsigned char>(c); };
   std::string out(name.substr(0, kLongest));
   for (char& c : out) {
-    const bool control = (c >= 0 && c < ' ') || c == '\x7f';
+    const bool control = byte_of(c) < 0x20 || c == '\x7f';
     if (control || std::string_view("*?[]\\\"$`!").find(c) != std::string_view::npos) c = '?';
   }
   if (out.size() == name.size()) return out;
-  while (!out.empty() && out.back() < 0) out.pop_back();  // no part of a character
+  while (!out.empty() && byte_of(out.back()) >= 0x80) out.pop_back();  // no part of a character
   return out + "*";
 }
 
