@@ -2,7 +2,7 @@
 # tests/wheel.sh [FOLDER]: builds the Python package's wheel in FOLDER (default build/wheels), bundles the
 # libraries that it needs beside it, and tries it in an environment that has nothing else: no clone, no
 # numpy. The wheel asks for the oldest glibc that this machine's allows; for manylinux_2_28, run this in
-# the container manylinux_2_28_x86_64 of PyPA with the packages that the build names.
+# the container of PyPA for that and this processor, with the packages that the build names.
 set -eu
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 out=${1:-$root/build/wheels}
