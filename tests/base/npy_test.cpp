@@ -3,7 +3,11 @@
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "temporary_directory.h"
 
 namespace diecast {
 namespace {
@@ -56,6 +60,29 @@ TEST(Npy, ReadsWhatNumPyWrites) {
   EXPECT_TRUE(parse_npy(as_bytes(file), "x.npy"));
   EXPECT_EQ(refusal(file_of("{\"shape\":(1,),\"fortran_order\":False,\"descr\":\"|V2\"}", 2)),
             "read");
+}
+
+// A sparse file of a terabyte: whoever read its elements would not come to an end.
+TEST(Npy, TellsItsShapeByTheHeaderAlone) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.path() + "/x.npy";
+  const std::vector<std::int64_t> shape = {std::int64_t{1} << 28, 1024};
+  const Bytes header = npy_header("<f4", shape);
+  std::ofstream(path).write(reinterpret_cast<const char*>(header.data()),
+                            static_cast<std::streamsize>(header.size()));
+  std::error_code failed;
+  std::filesystem::resize_file(path, header.size() + (std::uintmax_t{1} << 40), failed);
+  if (failed) GTEST_SKIP() << "no sparse file of a terabyte: " << failed.message();
+  const auto array = read_npy_header(system_files(), path);
+  ASSERT_TRUE(array) << array.error().message();
+  EXPECT_EQ(array->shape, shape);
+  EXPECT_EQ(array->begin, header.size());
+  std::filesystem::resize_file(path, header.size() + 1);
+  EXPECT_EQ(read_npy_header(system_files(), path).error().what,
+            cat(quote(path), ": its shape takes 1099511627776 bytes, and it has 1"));
+  std::filesystem::resize_file(path, 20);
+  EXPECT_EQ(read_npy_header(system_files(), path).error().what,
+            cat(quote(path), ": cut short in its header"));
 }
 
 TEST(Npy, ThatLiesAboutItsBytesIsRefused) {

@@ -143,11 +143,10 @@ Result<Bytes> read_to_end(FileSystem& files, int file, const std::string& path,
                "give the path of a smaller file"};
 }
 
-}  // namespace
-
-Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_t limit) {
+// Opens a regular file to read, and says how long it is.
+Result<Descriptor> open_regular(FileSystem& files, const std::string& path, std::uint64_t& size) {
   // O_NONBLOCK: a FIFO must not hang the caller before it is seen to be one.
-  const Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK, 0));
+  Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK, 0));
   if (!file) return file_error("open", path, file.number());
   struct stat status;
   if (const int result = files.status(file.number(), &status); result < 0) {
@@ -158,7 +157,25 @@ Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_
                  cat("cannot read ", quote(path, 1000), ": not a regular file"),
                  "give the path of a regular file"};
   }
-  return read_to_end(files, file.number(), path, static_cast<std::uint64_t>(status.st_size), limit);
+  size = static_cast<std::uint64_t>(status.st_size);
+  return file;
+}
+
+}  // namespace
+
+Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_t limit) {
+  std::uint64_t size = 0;
+  DIECAST_TRY(const Descriptor file, open_regular(files, path, size));
+  return read_to_end(files, file.number(), path, size, limit);
+}
+
+Result<FileStart> read_file_start(FileSystem& files, const std::string& path, std::size_t most) {
+  FileStart out;
+  DIECAST_TRY(const Descriptor file, open_regular(files, path, out.size));
+  out.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(most, out.size)));
+  const int result = read_exactly(files, file.number(), out.bytes.data(), out.bytes.size(), 0);
+  if (result < 0) return file_error("read", path, result);
+  return out;
 }
 
 std::string_view file_text(ByteSpan bytes) {

@@ -85,6 +85,13 @@ int write_exactly(FileSystem& files, int file, const void* data, std::size_t siz
 // Reads the whole content of a regular file. A file above `limit` bytes is an error.
 Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_t limit);
 
+// The first bytes of a regular file, at most `most` of them, and how many the whole has.
+struct FileStart {
+  Bytes bytes;
+  std::uint64_t size = 0;
+};
+Result<FileStart> read_file_start(FileSystem& files, const std::string& path, std::size_t most);
+
 // Returns a file's bytes as text, without the byte order mark that some editors put before UTF-8.
 std::string_view file_text(ByteSpan bytes);
 

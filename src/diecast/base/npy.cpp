@@ -14,6 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are read as they stand");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMostStart = 12;  // magic, version and the header's length
 constexpr std::size_t kMostHeader = 64u << 10;
 constexpr std::size_t kMostExtents = 64;  // NumPy's own limit
 constexpr std::size_t kAlignment = 64;    // of the elements in a file
@@ -144,15 +145,14 @@ Error unreadable(std::string_view path, std::string_view what) {
           "save it as numpy.ascontiguousarray(x) of a plain number type"};
 }
 
-}  // namespace
-
-Result<NpyArray> parse_npy(ByteSpan file, std::string_view path) {
+// `file`: its beginning with the whole header; `size`: of the whole.
+Result<NpyArray> parse(ByteSpan file, std::uint64_t size, std::string_view path) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic) || file.size() < 10) return corrupt(path, "no .npy file");
   const int version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3)
     return corrupt(path, cat("version ", version, " of the format, which is not known"));
-  const std::size_t begin = version == 1 ? 10 : 12;
+  const std::size_t begin = version == 1 ? 10 : kMostStart;
   if (file.size() < begin) return corrupt(path, "cut short in its header");
   const std::size_t length = version == 1 ? little_endian::take<std::uint16_t>(file.data() + 8)
                                           : little_endian::take<std::uint32_t>(file.data() + 8);
@@ -165,7 +165,7 @@ Result<NpyArray> parse_npy(ByteSpan file, std::string_view path) {
   const auto width = element_bytes(*header->type);
   if (!width) return unreadable(path, cat("has elements of the type ", quote(*header->type)));
   if (*header->by_columns) return unreadable(path, "is column-major (fortran_order)");
-  const std::size_t has = file.size() - begin - length;
+  const std::uint64_t has = size - begin - length;
   std::int64_t bytes = *width;
   for (const std::int64_t extent : *header->shape)
     if (__builtin_mul_overflow(bytes, extent, &bytes))
@@ -173,6 +173,17 @@ Result<NpyArray> parse_npy(ByteSpan file, std::string_view path) {
   if (static_cast<std::uint64_t>(bytes) != has)
     return corrupt(path, cat("its shape takes ", bytes, " bytes, and it has ", has));
   return NpyArray{*header->type, *header->shape, begin + length};
+}
+
+}  // namespace
+
+Result<NpyArray> parse_npy(ByteSpan file, std::string_view path) {
+  return parse(file, file.size(), path);
+}
+
+Result<NpyArray> read_npy_header(FileSystem& files, const std::string& path) {
+  DIECAST_TRY(const FileStart start, read_file_start(files, path, kMostStart + kMostHeader));
+  return parse(start.bytes, start.size, path);
 }
 
 Bytes npy_header(std::string_view type, std::span<const std::int64_t> shape) {

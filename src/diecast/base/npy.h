@@ -4,6 +4,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/base/file.h>
 #include <diecast/base/hash.h>
 
 #include <cstdint>
@@ -25,6 +26,8 @@ struct NpyArray {
 // takes other bytes than there are); not_supported (column-major, another byte order, objects and
 // records) saying how to save it.
 Result<NpyArray> parse_npy(ByteSpan file, std::string_view path);
+// The same of a file whose elements stay unread. Errors: also those of reading it.
+Result<NpyArray> read_npy_header(FileSystem& files, const std::string& path);
 
 // What stands before the elements of an array.
 Bytes npy_header(std::string_view type, std::span<const std::int64_t> shape);

@@ -46,8 +46,7 @@ bool is_bits_of(std::string_view stored, DType type) {
 }  // namespace
 
 Result<std::vector<std::int64_t>> array_shape(const std::string& path) {
-  DIECAST_TRY(const Bytes file, read_file(system_files(), path, kLargestGiven));
-  DIECAST_TRY(NpyArray array, parse_npy(file, path));
+  DIECAST_TRY(NpyArray array, read_npy_header(system_files(), path));
   return std::move(array.shape);
 }
 

@@ -12,7 +12,7 @@
 
 namespace diecast::tool {
 
-// The shape of a file's array. Errors: those of reading it and of parse_npy().
+// The shape of a file's array, by its header alone. Errors: those of read_npy_header().
 Result<std::vector<std::int64_t>> array_shape(const std::string& path);
 
 // The elements of a file of exactly this type and these extents, outermost first. Errors: those of

@@ -54,7 +54,6 @@ Result<void> add_sizes_of(const Specialization& one, const std::vector<std::stri
     const auto tells = [&](const Expression& size) {
       return std::ranges::count(free, size.text()) > 0 && !to.contains(size.text());
     };
-    if (std::ranges::none_of(tensor->shape, tells)) continue;  // it may be large
     DIECAST_TRY(const auto shape, array_shape(file.path));
     for (std::size_t d = 0; shape.size() == tensor->shape.size() && d < shape.size(); ++d)
       if (tells(tensor->shape[d])) to.emplace(tensor->shape[d].text(), std::vector{shape[d]});

@@ -18,7 +18,7 @@ using SizeLists = std::map<std::string, std::vector<std::int64_t>>;
 Result<SizeLists> read_sizes(const std::vector<std::string>& given);
 
 // Adds the sizes that the arrays of "x=x.npy" and so on tell, by the shapes of the header, to those
-// that are given. Errors: those of reading an array.
+// that are given. Errors: those of array_shape().
 Result<void> add_sizes_of(const Specialization& one, const std::vector<std::string>& arrays,
                           SizeLists& to);
 
