@@ -224,9 +224,6 @@ TEST_F(CublasLtArguments, APreparedProductTakesWhatItWasPreparedFor) {
   const auto request = PreparedGemmCublaslt::Request::of(a_, b_, out_, options_);
   const auto op = PreparedGemmCublaslt::prepare(*runtime_, device_, request).value();
   EXPECT_EQ(op.scratch_bytes(8, 24), 256 + (32 << 20));
-  op.check_run(a_, b_, out_, options_).value();
-  EXPECT_TRUE(library_->products.empty());
-  EXPECT_TRUE(machine_.cuda->launches.empty());
   op.run(a_, b_, out_, options_, {}).value();
   EXPECT_EQ(library_->products.size(), 1u);
   a_ = tiled(8, 64, true);

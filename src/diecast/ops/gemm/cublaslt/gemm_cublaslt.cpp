@@ -158,32 +158,29 @@ Result<void> PreparedGemmCublaslt::plan(const QuantizedTensor& a, const Quantize
                                         const Tensor& out, const GemmNvfp4Options& options,
                                         cublaslt::Product& product,
                                         cublaslt::Described& described) const {
-  DIECAST_CHECK(check_prepared(device_.get(), kName));
-  DIECAST_CHECK(check_gemm(a, b, out, options));
-  DIECAST_CHECK(check_taken(*device_, a, b, out, options));
-  DIECAST_CHECK(check_request(Request::of(a, b, out, options)));
-  if (out.rows() == 0 || out.cols() == 0) return {};
   product =
       told(request_, operand_a(a, options.layout), operand_b(b, options.layout), out, options);
   DIECAST_CHECK(described.make(product));
   return device_->in_context([&] { return described.choose(context_); });
 }
 
-Result<void> PreparedGemmCublaslt::check_run(const QuantizedTensor& a, const QuantizedTensor& b,
-                                             const Tensor& out,
-                                             const GemmNvfp4Options& options) const {
-  cublaslt::Product product;
-  cublaslt::Described described(api_);
-  return plan(a, b, out, options, product, described);
-}
-
 Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const QuantizedTensor& b,
                                        const Tensor& out, const GemmNvfp4Options& options,
                                        Stream stream) const {
+  DIECAST_CHECK(check_prepared(device_.get(), kName));
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_CHECK(check_taken(*device_, a, b, out, options));
+  DIECAST_CHECK(check_request(Request::of(a, b, out, options)));
+  return multiply(a, b, out, options, stream);
+}
+
+Result<void> PreparedGemmCublaslt::multiply(const QuantizedTensor& a, const QuantizedTensor& b,
+                                            const Tensor& out, const GemmNvfp4Options& options,
+                                            Stream stream) const {
+  if (out.rows() == 0 || out.cols() == 0) return {};
   cublaslt::Product product;
   cublaslt::Described described(api_);
   DIECAST_CHECK(plan(a, b, out, options, product, described));
-  if (out.rows() == 0 || out.cols() == 0) return {};
   const float* const a_amax = operand_a(a, options.layout).side().amax;
   const float* const b_amax = operand_b(b, options.layout).side().amax;
   if (request_.is_direct()) {
@@ -242,7 +239,7 @@ Result<bool> gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& d
   DIECAST_TRY(const auto* prepared,
               prepared_unless_own(runtime, device, a, b, out, options, stream));
   if (prepared == nullptr) return false;
-  return had_algorithm(prepared->run(a, b, out, options, stream), options);
+  return had_algorithm(prepared->multiply(a, b, out, options, stream), options);
 }
 
 Result<bool> is_gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& device,
@@ -250,7 +247,10 @@ Result<bool> is_gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>
                                  const Tensor& out, const GemmNvfp4Options& options) {
   DIECAST_TRY(const auto* prepared, prepared_unless_own(runtime, device, a, b, out, options, {}));
   if (prepared == nullptr) return false;
-  return had_algorithm(prepared->check_run(a, b, out, options), options);
+  if (out.rows() == 0 || out.cols() == 0) return true;
+  cublaslt::Product product;
+  cublaslt::Described described(prepared->api_);
+  return had_algorithm(prepared->plan(a, b, out, options, product, described), options);
 }
 
 }  // namespace diecast

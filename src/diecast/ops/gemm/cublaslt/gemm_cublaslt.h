@@ -61,12 +61,18 @@ class PreparedGemmCublaslt {
   // not_supported (cuBLASLt has no algorithm: nothing was enqueued), driver_error.
   Result<void> run(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                    const GemmNvfp4Options& options, Stream stream) const;
-  // The errors of run(), and nothing is enqueued.
-  Result<void> check_run(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
-                         const GemmNvfp4Options& options) const;
 
  private:
-  // All that run() does before it enqueues anything; nothing is described where out is empty.
+  friend Result<bool> gemm_by_cublaslt(Runtime&, const std::shared_ptr<Device>&,
+                                       const QuantizedTensor&, const QuantizedTensor&,
+                                       const Tensor&, const GemmNvfp4Options&, Stream);
+  friend Result<bool> is_gemm_by_cublaslt(Runtime&, const std::shared_ptr<Device>&,
+                                          const QuantizedTensor&, const QuantizedTensor&,
+                                          const Tensor&, const GemmNvfp4Options&);
+  // run() of operands that are checked.
+  Result<void> multiply(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                        const GemmNvfp4Options& options, Stream stream) const;
+  // Its first half, which enqueues nothing: cuBLASLt's algorithm is chosen. `out` is not empty.
   Result<void> plan(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                     const GemmNvfp4Options& options, cublaslt::Product& product,
                     cublaslt::Described& described) const;
