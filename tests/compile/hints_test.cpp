@@ -66,6 +66,11 @@ TEST(Hints, NameWhatDiecastHasForACudaName) {
             ": write the element type bf16 for __nv_bfloat16");
   EXPECT_EQ(hint(kHost, "k.cu:16:10: error: 'isnan' was not declared in this scope"),
             ": write x != x for isnan");
+  EXPECT_EQ(hint(kHost, "k.cu:16:10: error: '__activemask' was not declared in this scope"),
+            ": write the mask of the lanes that come here, 0xffffffff where all do, for "
+            "__activemask");
+  EXPECT_EQ(hint(kHost, "k.cu:16:10: error: 'atomicSub' was not declared in this scope"),
+            ": write atomicAdd of the negative for atomicSub");
   EXPECT_EQ(hint(kHost, "k.cu:16:10: error: '__float2int_rn' was not declared in this scope"),
             ": write from_f32<i32>(x) of <diecast/device/numbers/every_type.h> for __float2int_rn");
 }

@@ -50,11 +50,12 @@ inline constexpr const char* kRightBody = R"(
   sum += *chosen + *(at < 0 ? nullptr : x + 1);
   const auto* row = x + 1;
   auto* own = y;
+  auto *front = x, *back = x + n - 1;
   auto const* __restrict__ alone = x;
   const f32 two[2] = {1, 2};
   for (const auto* each = two; each < two + 2; ++each) sum += *each + *row++ + *alone;
   const auto twice = [](auto* p) { return p[0] + p[1]; };
-  sum += twice(x) + twice(two) + (own == y);
+  sum += twice(x) + twice(two) + (own == y) + *front + *back;
   const Pair pair = *reinterpret_cast<const Pair*>(x + n - 2);
   sum += pair.a + pair.b + m[(rows - 1) * m_stride + 3];
   assert(n > 0 && "some");
@@ -70,7 +71,7 @@ inline constexpr const char* kRightBody = R"(
 inline constexpr const char* kForPointers[] = {"y[0] = at[x];", "y[0] = second_of(x + at);"};
 inline constexpr const char* kForPointersFix =
     "mend checked.cu at line 21: a debug build checks a tensor argument, which is no T* there; "
-    "write "
-    "x[i] for i[x], and &x[i] where a function deduces T*";
+    "write x[i] for i[x], &x[i] where a function deduces T*, and each variable with an auto of its "
+    "own";
 
 }  // namespace diecast::testing

@@ -2,7 +2,7 @@
 /* diecast
 size     n
 arg      x      in    u32 [n]     align 16
-arg      out    out   u64 [n, 39]
+arg      out    out   u64 [n, 42]
 arg      sums   inout u32 [8]
 arg      longs  inout i64 [8]
 arg      n
@@ -86,7 +86,7 @@ DIECAST_DEVICE u64* of_lanes(u32 word, u64* next) {
 DIECAST_KERNEL {
   const i64 i = i64{blockIdx.x} * 96 + threadIdx.x;
   const u32 word = __ldg(x + i);
-  u64* next = of_lanes(word, of_bits(word, out + i * 39));
+  u64* next = of_lanes(word, of_bits(word, out + i * 42));
   meet(word, sums, longs);
   const uint4 four = reinterpret_cast<const uint4*>(x)[i / 4];
   const float2 two = make_float2(1.5f, -2.0f);
@@ -104,5 +104,16 @@ DIECAST_KERNEL {
   u32* const own = reinterpret_cast<u32*>(next);
   *own = word;
   const u32 old = atomicExch(own, 7u);
-  *next = u64{old} << 32 | *own;
+  *next++ = u64{old} << 32 | *own;
+  u32* const up = reinterpret_cast<u32*>(next);
+  *up = word & 7;
+  const u32 before_up = atomicInc(up, 5);
+  *next++ = u64{before_up} << 32 | *up;
+  u32* const down = reinterpret_cast<u32*>(next);
+  *down = word & 7;
+  const u32 before_down = atomicDec(down, 5);
+  *next++ = u64{before_down} << 32 | *down;
+  const dim3 whole = gridDim, plane(word & 255, 3);
+  const uint3 of_plane = plane;
+  *next = u64{whole.x} << 32 | whole.y << 28 | (whole.z + dim3().y) << 24 | of_plane.x << 8 | of_plane.y << 4 | of_plane.z;
 }

@@ -54,7 +54,7 @@ void take_from_device(Device& device, T* memory, std::vector<T>& data) {
 }
 
 struct Words {
-  static constexpr std::size_t kResults = 39, kThreads = 96;
+  static constexpr std::size_t kResults = 42, kThreads = 96;
   using Row = std::vector<std::uint64_t>;
   std::vector<std::uint32_t> x;
 
@@ -148,6 +148,11 @@ struct Words {
     row.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(real * word)) + wide);
     row.insert(row.end(), {static_cast<std::uint64_t>(product), word & 0xFFFFu,
                            std::uint64_t{word} << 32 | 7u});
+    const std::uint64_t seen = word & 7;
+    row.push_back(seen << 32 | (seen >= 5 ? 0 : seen + 1));
+    row.push_back(seen << 32 | (seen == 0 || seen > 5 ? 5 : seen - 1));
+    row.push_back(std::uint64_t{x.size() / kThreads} << 32 | 1u << 28 | 2u << 24 |
+                  (word & 255) << 8 | 3u << 4 | 1u);
     return row;
   }
 };

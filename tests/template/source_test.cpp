@@ -47,24 +47,6 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(Source, OfADebugBuildKeepsCheckedPointersWhereAutoIsAPointer) {
-  const auto tmpl = Template::parse("k", R"(/* diecast
-launch grid(1) block(32)
-*/
-DIECAST_KERNEL { const auto* p = x; auto  const*__restrict__ q = x; auto** r = s; /* auto* */ auto*
-t = u; }
-)");
-  const auto made = Specialization::make(*tmpl, {}, target("sm_90a"));
-  const auto text = [&](BuildKind build) {
-    return render(*made, TemplateFiles::embedded(), build).value().text;
-  };
-  EXPECT_TRUE(
-      has(text(BuildKind::debug),
-          "DIECAST_KERNEL {       auto  p = x; auto                     q = x; auto** r = s; "
-          "/* auto* */ auto \nt = u; }"));
-  EXPECT_TRUE(has(text(BuildKind::lines), "{ const auto* p = x; auto  const*__restrict__ q"));
-}
-
 TEST(Source, IsTheGoldenOneForAGpu) {
   const Source source = rendered("sm_90a", Bindings().set("COLS", 4096).set("IN", DType::bf16));
   EXPECT_EQ(source.name, "scale_rows.cu");

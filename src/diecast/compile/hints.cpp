@@ -77,6 +77,8 @@ std::string instead_of(std::string_view name) {
       {"isinf", "fabsf(x) == INFINITY"},
       {"fmax", "fmaxf"},
       {"fmin", "fminf"},
+      {"atomicSub", "atomicAdd of the negative"},
+      {"__activemask", "the mask of the lanes that come here, 0xffffffff where all do,"},
       {"__float2int_rn", "from_f32<i32>(x) of <diecast/device/numbers/every_type.h>"}};
   for (const auto& [word, ours] : kOthers)
     if (name == word) return cat("write ", ours, " for ", name);
@@ -112,7 +114,7 @@ std::string hint_on_host(std::string_view log) {
 std::string hint_of(BuildKind build, const Target& target, std::string_view log) {
   if (build == BuildKind::debug && is_about_checked(log))
     return ": a debug build checks a tensor argument, which is no T* there; write x[i] for i[x], "
-           "and &x[i] where a function deduces T*";
+           "&x[i] where a function deduces T*, and each variable with an auto of its own";
   if (says(log, "has \"C\" linkage"))
     return ": CUDA has a function of the kernel's name, so give the file another";
   if (const std::string ours = instead_of(undeclared_name(log)); !ours.empty())

@@ -195,7 +195,7 @@ std::string asserts(const Template& tmpl) {
 }
 
 // `const auto* p` as `auto p`, which keeps a checked pointer as it is; columns stay. (A pointer to
-// a const type stays one.)
+// a const type stays one.) So do `, *q = ` and its kin in the same declaration.
 std::string without_auto_pointers(std::string text) {
   const std::vector<CodeToken> tokens = code_tokens(text).tokens;
   const auto is = [&](std::size_t i, std::string_view what) {
@@ -206,12 +206,23 @@ std::string without_auto_pointers(std::string text) {
     if (text.compare(tokens[i].offset, word.size(), word) == 0)  // else it goes on in the next line
       text.replace(tokens[i].offset, word.size(), word.size(), ' ');
   };
+  const auto blank_further = [&](std::size_t i) {
+    for (int depth = 0; i < tokens.size() && depth >= 0 && (depth > 0 || !is(i, ";")); ++i) {
+      depth += (is(i, "(") || is(i, "[") || is(i, "{")) - (is(i, ")") || is(i, "]") || is(i, "}"));
+      if (depth != 0 || !is(i, ",") || !is(i + 1, "*")) continue;
+      std::size_t name = i + 2;
+      while (is(name, "const") || is(name, "__restrict__") || is(name, "__restrict")) ++name;
+      if (!is(name + 1, "=") && !is(name + 1, "(") && !is(name + 1, "{")) continue;
+      for (std::size_t before = i + 1; before < name; ++before) blank(before);
+    }
+  };
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::size_t star = is(i + 1, "const") ? i + 2 : i + 1;
     if (!is(i, "auto") || !is(star, "*") || is(star + 1, "*")) continue;
     if (i > 0 && is(i - 1, "const")) blank(i - 1);
     for (std::size_t after = i + 1; after <= star; ++after) blank(after);
     if (is(star + 1, "__restrict__") || is(star + 1, "__restrict")) blank(star + 1);
+    blank_further(star + 1);
   }
   return text;
 }

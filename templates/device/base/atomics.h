@@ -95,6 +95,19 @@ DIECAST_DEVICE T atomicCAS(T* address, decltype(T() | T()) compare, decltype(T()
   __atomic_compare_exchange_n(address, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return old;
 }
+DIECAST_DEVICE u32 atomicInc(u32* address, u32 last) {
+  u32 old = __atomic_load_n(address, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(address, &old, old >= last ? 0 : old + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+DIECAST_DEVICE u32 atomicDec(u32* address, u32 last) {
+  u32 old = __atomic_load_n(address, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(address, &old, old == 0 || old > last ? last : old - 1, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
 DIECAST_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 }  // namespace diecast

@@ -55,10 +55,16 @@ using size_t = decltype(sizeof(0));
 struct uint3 {
   unsigned x, y, z;
 };
-using dim3 = uint3;
+struct dim3 {
+  constexpr dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {}
+  constexpr dim3(uint3 of) : x(of.x), y(of.y), z(of.z) {}
+  constexpr operator uint3() const { return {x, y, z}; }
+  unsigned x, y, z;
+};
 
 // The thread now running. Nothing takes their addresses, so a compiler may keep them in registers.
-static thread_local uint3 threadIdx, blockIdx, blockDim, gridDim;
+static thread_local uint3 threadIdx, blockIdx;
+static thread_local dim3 blockDim, gridDim;
 static thread_local HostBlock* host_block;
 constexpr int warpSize = 32;
 
