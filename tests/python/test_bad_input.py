@@ -2,6 +2,7 @@
 
 import random
 
+import ml_dtypes
 import numpy
 import pytest
 
@@ -110,6 +111,7 @@ def test_outputs_that_overlap_or_are_too_small(matrix):
     (lambda x: diecast.runtime().freeze("never"), "value_not_allowed", "late = 'never'"),
     (lambda x: diecast.quantize_nvfp4(x, layout="\ud800", **HOST), "dtype_mismatch", "no text that UTF-8 has"),
     (lambda x: diecast.gemm_nvfp4(x, x, x, x, x, x, alpha=None, **HOST), "dtype_mismatch", "alpha is no number"),
+    (lambda x: diecast.amax(x.astype(ml_dtypes.bfloat16)[0, 0], **HOST), "dtype_mismatch", "x is a number of numpy"),
     (lambda x: diecast.prepare("fp4_dequantize", *FP4, block_size=0, **HOST), "value_not_allowed", "block_size"),
     (lambda x: diecast.prepare("fp4_fake_quant_block", x, ONE, block_size=0, **HOST),
      "value_not_allowed", "block_size"),

@@ -23,28 +23,22 @@ typedef struct diecast_packed_linear {
 DIECAST_C_API int32_t diecast_packed_linear_size(const diecast_packed_linear* weight,
                                                  int64_t* bytes);
 
-/* The options of a call with such a weight; the others have their defaults. */
-static inline diecast_linear_options diecast_linear_of(const diecast_packed_linear* weight) {
-  diecast_linear_options options = diecast_linear_defaults();
-  options.format = weight->format;
-  options.gated = weight->gated;
-  options.rows = weight->rows;
-  options.cols = weight->cols;
-  options.version = weight->version;
-  options.weights = weight->weights;
-  return options;
-}
-static inline diecast_unpack_linear_options diecast_unpack_linear_of(
-    const diecast_packed_linear* weight) {
-  diecast_unpack_linear_options options = diecast_unpack_linear_defaults();
-  options.format = weight->format;
-  options.gated = weight->gated;
-  options.rows = weight->rows;
-  options.cols = weight->cols;
-  options.version = weight->version;
-  options.weights = weight->weights;
-  return options;
-}
+/* diecast_linear_of() and diecast_unpack_linear_of(): the options of a call with such a weight; the
+ * others have their defaults. */
+#define DIECAST_C_OF_WEIGHT(op)                                                                 \
+  static inline diecast_##op##_options diecast_##op##_of(const diecast_packed_linear* weight) { \
+    diecast_##op##_options options = diecast_##op##_defaults();                                 \
+    options.format = weight->format;                                                            \
+    options.gated = weight->gated;                                                              \
+    options.rows = weight->rows;                                                                \
+    options.cols = weight->cols;                                                                \
+    options.version = weight->version;                                                          \
+    options.weights = weight->weights;                                                          \
+    return options;                                                                             \
+  }
+DIECAST_C_OF_WEIGHT(linear)
+DIECAST_C_OF_WEIGHT(unpack_linear)
+#undef DIECAST_C_OF_WEIGHT
 
 #ifdef __cplusplus
 }

@@ -49,25 +49,22 @@ PyObject* runtime_open(PyObject*, PyObject* arguments) {
   return handle_by([&](diecast_handle* made) { return diecast_runtime_open(&options, made); });
 }
 
-PyObject* template_add(PyObject*, PyObject* arguments) {
+// What a runtime is given as one text: a path, records.
+template <std::int32_t (*kFunction)(diecast_handle, const char*)>
+PyObject* takes_text(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0;
-  const char* path = nullptr;
-  if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &path)) return nullptr;
-  return none_of([&] { return diecast_template_add(runtime, path); });
+  const char* text = nullptr;
+  if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &text)) return nullptr;
+  return none_of([&] { return kFunction(runtime, text); });
 }
 
-PyObject* template_add_text(PyObject*, PyObject* arguments) {
+// The same under a name.
+template <std::int32_t (*kFunction)(diecast_handle, const char*, const char*)>
+PyObject* takes_named_text(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0;
   const char *name = nullptr, *text = nullptr;
   if (!PyArg_ParseTuple(arguments, "Kss", &runtime, &name, &text)) return nullptr;
-  return none_of([&] { return diecast_template_add_text(runtime, name, text); });
-}
-
-PyObject* header_add(PyObject*, PyObject* arguments) {
-  unsigned long long runtime = 0;
-  const char *name = nullptr, *path = nullptr;
-  if (!PyArg_ParseTuple(arguments, "Kss", &runtime, &name, &path)) return nullptr;
-  return none_of([&] { return diecast_header_add(runtime, name, path); });
+  return none_of([&] { return kFunction(runtime, name, text); });
 }
 
 PyObject* template_names(PyObject*, PyObject* arguments) {
@@ -161,13 +158,6 @@ PyObject* tune(PyObject*, PyObject* arguments) {
   return done ? lines.release() : nullptr;
 }
 
-PyObject* tuning_add(PyObject*, PyObject* arguments) {
-  unsigned long long runtime = 0;
-  const char* records = nullptr;
-  if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &records)) return nullptr;
-  return none_of([&] { return diecast_tuning_add(runtime, records); });
-}
-
 PyObject* freeze(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0;
   int late = 0;
@@ -221,9 +211,9 @@ PyObject* cuda_device_count(PyObject*, PyObject*) {
 
 PyMethodDef methods[] = {
     {"runtime_open", runtime_open, METH_VARARGS, nullptr},
-    {"template_add", template_add, METH_VARARGS, nullptr},
-    {"template_add_text", template_add_text, METH_VARARGS, nullptr},
-    {"header_add", header_add, METH_VARARGS, nullptr},
+    {"template_add", takes_text<diecast_template_add>, METH_VARARGS, nullptr},
+    {"template_add_text", takes_named_text<diecast_template_add_text>, METH_VARARGS, nullptr},
+    {"header_add", takes_named_text<diecast_header_add>, METH_VARARGS, nullptr},
     {"template_names", template_names, METH_VARARGS, nullptr},
     {"template_describe", told_of<diecast_template_describe>, METH_VARARGS, nullptr},
     {"template_variants", told_of<diecast_template_variants>, METH_VARARGS, nullptr},
@@ -235,7 +225,7 @@ PyMethodDef methods[] = {
     {"warm", warm, METH_VARARGS, nullptr},
     {"bundle_create", bundle_create, METH_VARARGS, nullptr},
     {"tune", tune, METH_VARARGS, nullptr},
-    {"tuning_add", tuning_add, METH_VARARGS, nullptr},
+    {"tuning_add", takes_text<diecast_tuning_add>, METH_VARARGS, nullptr},
     {"freeze", freeze, METH_VARARGS, nullptr},
     {"flush", flush, METH_VARARGS, nullptr},
     {"counters", counters, METH_VARARGS, nullptr},

@@ -234,11 +234,23 @@ int TensorArgument::by_buffer(PyObject* object, const char* op, const char* name
   return 1;
 }
 
+static bool is_numpy_scalar(PyObject* object) {
+  const Ref numpy(PyImport_ImportModule("numpy"));
+  const Ref scalar = numpy ? attribute(numpy.get(), "generic") : Ref();
+  const bool is = scalar && PyObject_IsInstance(object, scalar.get()) == 1;
+  PyErr_Clear();
+  return is;
+}
+
 // numpy's own, for the types of ml_dtypes.
 int TensorArgument::by_array_interface(PyObject* object, const char* op, const char* name) {
   const Ref interface = attribute(object, "__array_interface__");
   if (!interface || !PyDict_Check(interface.get())) return 0;
   if (take_interface(interface.get(), op, name) < 0) return -1;
+  if (tensor_.ndim == 0 && is_numpy_scalar(object)) {  // what it describes is a copy, gone by now
+    raise_about("dtype_mismatch", op, name, "is a number of numpy", "pass numpy.asarray(x)");
+    return -1;
+  }
   tensor_.device_type = 1;
   return 1;
 }
