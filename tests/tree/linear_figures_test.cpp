@@ -28,39 +28,26 @@ std::string words_of_page(const std::string& name) {
 }
 
 struct Row {
-  double ours, cublas;           // us, in the newest run
-  double humming_of_cublas = 0;  // its time over cuBLAS's, in the run that has both
+  double ours, humming, cublas;  // us
   double of_cublas() const { return ours / cublas; }
-  double of_humming() const { return of_cublas() / humming_of_cublas; }
+  double of_humming() const { return ours / humming; }
 };
 using Quotient = double (Row::*)() const;
 
 class LinearFigures : public ::testing::Test {
  protected:
+  // The newest run's. Behind the floor ours; last Humming, cuBLAS and the two quotients.
   LinearFigures() {
-    for_each_row("linear.txt", [this](const std::string& weight, int rows, const auto& number) {
-      rows_[weight][rows] = {number(4),
-                             number(-2)};  // behind the floor ours; cuBLAS, last the quotient
-    });
-    for_each_row("linear-beside.txt", [this](const auto& weight, int rows, const auto& number) {
-      const auto at = rows_[weight].find(rows);
-      if (at != rows_[weight].end()) at->second.humming_of_cublas = number(-4) / number(-3);
-    });
-  }
-  // Of the newest run of this name.
-  static void for_each_row(const std::string& name, const auto& take) {
     std::string run;
     for (const std::string& file : files())
-      if (file.find("-h200-") != file.npos && file.ends_with("-" + name)) run = text_of(file);
+      if (file.find("-h200-") != file.npos && file.ends_with("-linear.txt")) run = text_of(file);
     for (const std::string_view line : split(run, '\n')) {
       const auto cells = words(line);
       if (cells.size() < 7 || cells[0] != "dense") continue;
-      const auto number = [&](int at) {
-        const std::size_t place =
-            at < 0 ? cells.size() - static_cast<std::size_t>(-at) : static_cast<std::size_t>(at);
-        return std::stod(std::string(cells[place]));
-      };
-      take(std::string(cells[1]), std::stoi(std::string(cells[2])), number);
+      const auto number = [](std::string_view cell) { return std::stod(std::string(cell)); };
+      const auto last = cells.end();
+      rows_[std::string(cells[1])][std::stoi(std::string(cells[2]))] = {
+          number(cells[4]), number(last[-4]), number(last[-3])};
     }
   }
   const Row& row(const std::string& weight, int rows) const { return rows_.at(weight).at(rows); }
@@ -69,8 +56,7 @@ class LinearFigures : public ::testing::Test {
     std::vector<double> all;
     for (const std::string& weight : weights)
       for (const auto& [rows, one] : rows_.at(weight))
-        if (wanted(rows) && (of != &Row::of_humming || one.humming_of_cublas > 0))
-          all.push_back((one.*of)());
+        if (wanted(rows)) all.push_back((one.*of)());
     const auto [least, most] = std::ranges::minmax(all);
     return fixed(least, 2) + " to " + fixed(most, 2);
   }
