@@ -135,7 +135,7 @@ TEST(LinearTable, IfFastHasManyRowsInOnePart) {
     const int split = linear_split(rows, cols);
     const auto table = LinearRequest{.split = split}.table(hopper_of(132));
     const auto fast = LinearRequest{.split = split, .fast = true}.table(hopper_of(132));
-    const auto in_one_part = [&](std::int64_t m) {
+    const auto in_one_part = [&fast, &rows = rows, &cols = cols](std::int64_t m) {
       return fast[soonest_of(fast, {m, rows, cols})].wanted.fields.find("SPLIT")->number == 1;
     };
     EXPECT_EQ(fast.size() == table.size(), split == 1);
