@@ -72,24 +72,25 @@ LinearKernel many(const Row& row, const LinearRequest& request, int sm_count, bo
   return out;
 }
 
+LinearKernel in_one_part(Row row, const LinearRequest& request, int sm_count) {
+  row.once = kOnceOfOnePart;
+  return many(row, request, sm_count, false);
+}
+
 }  // namespace
 
 std::vector<LinearKernel> hopper_table(const LinearRequest& request, int sm_count) {
   std::vector<LinearKernel> out;
   for (const FewRow& row : kFew) out.push_back(few(row, request, sm_count));
   const bool apart = request.split > 1;
-  for (Row row : kMany) {
-    if (!apart) row.once = kOnceOfOnePart;
-    out.push_back(many(row, request, sm_count, apart));
-  }
+  for (const Row& row : kMany)
+    out.push_back(apart ? many(row, request, sm_count, true) : in_one_part(row, request, sm_count));
   if (apart) out.push_back(many(kInTurn, request, sm_count, false));
   if (apart && request.fast) {
     LinearRequest whole = request;
     whole.split = 1;
-    for (Row row : kMany) {
-      row.once = kOnceOfOnePart;
-      if (row.rows >= kFewestInOnePart) out.push_back(many(row, whole, sm_count, false));
-    }
+    for (const Row& row : kMany)
+      if (row.rows >= kFewestInOnePart) out.push_back(in_one_part(row, whole, sm_count));
   }
   return out;
 }
