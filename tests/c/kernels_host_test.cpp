@@ -88,6 +88,19 @@ TEST_F(COwnKernel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(launch({x_, f, o}), diecast_dtype_mismatch);
 }
 
+TEST_F(COwnKernel, TakesNoRowsApartForOneRow) {
+  std::vector<float> wide = {10, 0, 0, 100};
+  CTensor apart{wide, {2, 1}};
+  std::int64_t strides[] = {3, 1};
+  apart->strides = strides;
+  EXPECT_EQ(launch({tensor("x", x), tensor("factor", apart), tensor("out", out)}),
+            diecast_shape_mismatch);
+  EXPECT_EQ(
+      last_error(),
+      "shape_mismatch: scale_rows: factor: it is [2, 1] with rows 3 elements apart; the kernel "
+      "takes one row\n  fix: pass a contiguous tensor");
+}
+
 TEST_F(COwnKernel, RefusesToWriteWhereAnInputLies) {
   const auto f = tensor("factor", factor), o = tensor("out", out);
   x->data = out_.data();

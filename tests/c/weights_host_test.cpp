@@ -202,6 +202,12 @@ TEST_F(CWeights, BadInputIsAnError) {
   weight.weight.start = 1;
   fails(diecast_invalid_argument, "outside [20, 48]");
   weight.weight.start = 0;
+  std::vector<float> wide(8 * kElements);
+  CTensor apart{wide, {kRows, kCols}};
+  std::int64_t strides[] = {2 * kElements, 1};
+  apart->strides = strides;
+  weight.weight.master = apart.get();
+  fails(diecast_shape_mismatch, "master: its rows are apart");
   diecast_ranks ranks{};
   ranks.size = sizeof ranks;
   EXPECT_EQ(cast(weight, &ranks), diecast_invalid_argument);

@@ -183,6 +183,12 @@ class ByName {
 
   Result<KernelArgument> tensor(const BoundArgument& wanted, const diecast_tensor& given) const {
     DIECAST_CHECK(check_shape(wanted, given));
+    const std::int64_t row_stride = row_stride_of(given);
+    if (wanted.shape.size() < 2 && row_stride != 0)
+      return wrong(ErrorCode::shape_mismatch, wanted.name,
+                   cat("it is ", shape_of(given).text(), " with rows ", row_stride,
+                       " elements apart; the kernel takes one row"),
+                   "pass a contiguous tensor");
     std::optional<DType> type = dtype_of(given);
     const int bits = given.type_bits * given.type_lanes;
     if (bits == 8 && dtype_bits(wanted.dtype) == 8 && (type == DType::u8 || !type))
@@ -191,7 +197,7 @@ class ByName {
       return wrong(ErrorCode::dtype_mismatch, wanted.name, cat("it is ", type_text(given)),
                    cat("pass ", dtype_name(wanted.dtype)));
     }
-    return KernelArgument::tensor(*type, data_of(&given), row_stride_of(given));
+    return KernelArgument::tensor(*type, data_of(&given), row_stride);
   }
 
   Result<void> check_shape(const BoundArgument& wanted, const diecast_tensor& given) const {

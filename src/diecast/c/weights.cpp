@@ -68,6 +68,9 @@ Result<Tensor> shard_of(const diecast_master_weight& given, const Device& device
   if (given.master == nullptr) return Tensor{.dtype = DType::f32, .shape = Shape{0}};
   DIECAST_CHECK(check(given.master, device, name));
   DIECAST_TRY(Tensor out, tensor_of(given.master, name));
+  if (out.row_stride != 0)
+    return Error{ErrorCode::shape_mismatch, cat(name.text(), ": its rows are apart"),
+                 "pass a contiguous tensor"};
   out.shape = Shape{elements_of(*given.master)};
   return out;
 }
