@@ -130,6 +130,14 @@ TEST_F(CRecall, AWordWrittenOverAnotherIsRead) {
   EXPECT_NE(last_error().find("scale"), std::string::npos);
 }
 
+TEST_F(CRecall, AnEmptyWordIsNotTakenForOneThatWasLeftOut) {
+  options_.profile = "te";
+  Memory memory(0.8F);
+  repeat(memory);
+  options_.layout = "";
+  EXPECT_EQ(quantize(memory), diecast_value_not_allowed);
+}
+
 TEST_F(CRecall, RowsApartAndOffsetsAreRead) {
   Memory memory(0.9F), apart(0.9F);
   repeat(memory);

@@ -167,8 +167,8 @@ bool CallForm::same_words(const diecast_op_info& info, const void* options) cons
       continue;
     }
     const char* const word = fields_of<const char*>(options)[i];
-    if (word == nullptr ? words_[i][0] != 0 : std::strcmp(word, words_[i].data()) != 0)
-      return false;
+    const bool given = word != nullptr, kept = words_[i][0] != 0;  // an empty one is no word
+    if (given != kept || (given && std::strcmp(word, words_[i].data()) != 0)) return false;
   }
   return true;
 }
