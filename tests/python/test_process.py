@@ -129,6 +129,28 @@ def test_a_forked_child_goes_on(tmp_path):
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_a_forked_child_ends_without_waiting_for_its_parents_threads():
+    """As it is forked, threads of the parent wait for Python's lock. Few children
+    may take as long as a child that waits for them."""
+    run_python("""
+import diecast, numpy, os, sys, threading, time
+x = numpy.ones((8, 64), "f4")
+threads = [threading.Thread(target=lambda: [diecast.amax(x, device="host") for _ in range(10**9)], daemon=True)
+           for _ in range(6)]
+for thread in threads:
+    thread.start()
+slow = 0
+for _ in range(8):
+    time.sleep(0.01)
+    start, child = time.monotonic(), os.fork()
+    if child == 0:
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    slow += time.monotonic() - start > 0.9
+assert slow < 3, slow
+""")
+
+
 def test_the_command_and_what_an_issue_needs():
     shown = subprocess.run([sys.executable, "-m", "diecast", "env"], capture_output=True, text=True,
                            check=True).stdout

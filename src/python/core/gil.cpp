@@ -12,6 +12,8 @@ namespace {
 std::atomic<bool> ending = false;
 std::atomic<int> taking = 0;  // threads that wait for the lock in take_gil()
 pthread_t ender{};            // the thread that ends the process: it goes on
+// None of them is in a forked child, which would wait for them as it ends.
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] { taking = 0; });
 
 }  // namespace
 
