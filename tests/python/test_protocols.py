@@ -124,6 +124,21 @@ def test_a_cuda_tensor_is_not_taken_for_the_hosts(matrix):
         diecast.amax(CudaArray(), **HOST)
 
 
+@pytest.mark.parametrize("dtype", ["<f4", "bfloat16"])
+def test_elements_that_lie_no_whole_number_of_them_apart_are_refused(dtype):
+    """As a record's field has them. Of one element no stride matters."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = numpy.dtype(dtype if dtype[0] == "<" else ml_dtypes.bfloat16)
+    memory, size = numpy.zeros(4096, "u1"), dtype.itemsize
+    for strides in ((1024, size + 1), (1025, size)):
+        apart = numpy.ndarray((2, 32), dtype, memory, strides=strides)
+        with pytest.raises(diecast.Error, match="amax: x has strides that are no multiples") as error:
+            diecast.amax(apart, **HOST)
+        assert error.value.code == "misaligned"
+        assert diecast.amax(apart[:1, :1], **HOST)[0] == 0
+        assert diecast.amax(numpy.ascontiguousarray(apart), **HOST)[0] == 0
+
+
 def test_numpys_own_dlpack_is_taken_where_it_is_no_buffer(matrix):
     x = matrix(2, 32)
 

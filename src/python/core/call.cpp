@@ -122,11 +122,7 @@ bool Call::take_option(int index, PyObject* value) {
 bool Call::read_tensor(int index) {
   const diecast_op_tensor& tensor = op_.info->tensors[index];
   TensorArgument& read = *new (&read_[read_count_++].tensor) TensorArgument;
-  if (!read.read(objects_[index], name(), tensor.name)) return false;
-  if (read.is_read_only() && tensor.role >= DIECAST_OUTPUT) {
-    raise_about("invalid_argument", name(), tensor.name, "is read-only", "pass memory to write to");
-    return false;
-  }
+  if (!read.read(objects_[index], name(), tensor.name, tensor.role >= DIECAST_OUTPUT)) return false;
   structure_.all[index] = read.get();
   given_[given_count_++] = &read;
   return true;

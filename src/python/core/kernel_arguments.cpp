@@ -40,11 +40,7 @@ bool Arguments::add_number(PyObject* value, diecast_argument& to) {
 
 bool Arguments::add_tensor(PyObject* value, bool written, diecast_argument& to) {
   TensorArgument& tensor = tensors_[count_];
-  if (!tensor.read(value, op_, to.name)) return false;
-  if (written && tensor.is_read_only()) {
-    raise_about("invalid_argument", op_, to.name, "is read-only", "pass memory to write to");
-    return false;
-  }
+  if (!tensor.read(value, op_, to.name, written)) return false;
   to.kind = DIECAST_TENSOR;
   to.tensor = tensor.get();
   read_[tensor_count_++] = &tensor;

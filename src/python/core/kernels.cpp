@@ -123,7 +123,7 @@ PyObject* tensor_facts(PyObject*, PyObject* arguments) {
   const char *op = nullptr, *name = nullptr;
   if (!PyArg_ParseTuple(arguments, "Oss", &object, &op, &name)) return nullptr;
   TensorArgument tensor;
-  if (!tensor.read(object, op, name)) return nullptr;
+  if (!tensor.read(object, op, name, false)) return nullptr;
   const diecast_tensor& of = *tensor.get();
   const Ref shape(PyTuple_New(of.ndim));
   for (int i = 0; shape && i < of.ndim; ++i)

@@ -31,6 +31,13 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// An attribute, or null without an exception where there is none.
+inline Ref attribute(PyObject* object, const char* name) {
+  Ref found(PyObject_GetAttrString(object, name));
+  if (!found) PyErr_Clear();
+  return found;
+}
+
 // Takes the lock again after a call without it. As the process ends, a thread other than the main
 // one stops here for ever, as Python's own do: to end it would run destructors without the lock.
 void take_gil(PyThreadState* saved);

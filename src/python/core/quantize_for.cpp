@@ -1,51 +1,25 @@
 // New weights for a quantized folder: prepared, described, and quantized into tensors that
 // diecast._quantize_for makes.
-#include <deque>
 #include <vector>
 
 #include "handles.h"
-#include "place.h"
 #include "runtime.h"
-#include "tensor.h"
+#include "tensor_list.h"
 
 namespace diecast::python {
 namespace {
 
 constexpr const char* kName = "quantize_for";
 
-// Tensors of a call while it lasts.
-struct Tensors {
-  std::deque<TensorArgument> tensors;
-  std::vector<const TensorArgument*> given;
-
-  // None: null. False: an exception is set.
-  bool read(const diecast_tensor*& to, PyObject* object, const char* name, bool written = false) {
-    to = nullptr;
-    if (object == Py_None) return true;
-    TensorArgument& tensor = tensors.emplace_back();
-    if (!tensor.read(object, kName, name)) return false;
-    if (written && tensor.is_read_only()) {
-      raise_about("invalid_argument", kName, name, "is read-only", "pass memory to write to");
-      return false;
-    }
-    given.push_back(&tensor);
-    to = tensor.get();
-    return true;
-  }
-  bool place(Place& to, PyObject* device, PyObject* stream) const {
-    return place_of(to, device, stream, given.data(), static_cast<int>(given.size()), kName);
-  }
-};
-
 // A list of (name, tensor, amax or None, input scale).
-bool read_weights(std::vector<diecast_new_weight>& to, Tensors& tensors, PyObject* list) {
+bool read_weights(std::vector<diecast_new_weight>& to, TensorList& tensors, PyObject* list) {
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
     PyObject *tensor = nullptr, *amax = nullptr;
     diecast_new_weight& weight = to.emplace_back();
     if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sOOf", &weight.name, &tensor, &amax,
                           &weight.input_scale) ||
-        !tensors.read(weight.tensor, tensor, weight.name) ||
-        !tensors.read(weight.amax, amax, "amax"))
+        !tensors.read(weight.tensor, tensor, weight.name, false) ||
+        !tensors.read(weight.amax, amax, "amax", false))
       return false;
   }
   return true;
@@ -61,7 +35,7 @@ PyObject* prepare(PyObject*, PyObject* arguments) {
                         &stream, &options.profile, &options.four_over_six, &options.e4m3_bound,
                         &options.whole_families))
     return raise_not_parsed("quantize_for");
-  Tensors tensors;
+  TensorList tensors(kName);
   std::vector<diecast_new_weight> weights;
   Place place;
   if (!read_weights(weights, tensors, list) || !tensors.place(place, device, stream))
@@ -109,7 +83,7 @@ PyObject* run(PyObject*, PyObject* arguments) {
     return nullptr;
   const diecast_handle prepared = handle_of(handle);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  Tensors tensors;
+  TensorList tensors(kName);
   std::vector<diecast_new_weight> weights;
   std::vector<const diecast_tensor*> written(static_cast<std::size_t>(PyList_Size(outs)) + 1);
   const std::size_t count = written.size() - 1;

@@ -2,17 +2,9 @@
 #include "tensor.h"
 
 #include <cstring>
-#include <string>
 
 namespace diecast::python {
 namespace {
-
-// An attribute, or null without an exception where there is none.
-Ref attribute(PyObject* object, const char* name) {
-  Ref found(PyObject_GetAttrString(object, name));
-  if (!found) PyErr_Clear();
-  return found;
-}
 
 Ref item(PyObject* mapping, const char* key) {
   Ref found(PyMapping_GetItemString(mapping, key));
@@ -72,7 +64,7 @@ TensorArgument::~TensorArgument() {
   if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
 }
 
-bool TensorArgument::read(PyObject* object, const char* op, const char* name) {
+bool TensorArgument::read(PyObject* object, const char* op, const char* name, bool written) {
   object_ = object;
   int got = by_exchange(object, op, name);
   if (got == 0) got = by_cuda_interface(object, op, name);
@@ -84,52 +76,22 @@ bool TensorArgument::read(PyObject* object, const char* op, const char* name) {
                 "pass an array of numpy, CuPy, JAX or torch, or whatever has __dlpack__ or is a "
                 "buffer");
   }
-  return got == 1;
+  if (got != 1) return false;
+  if (!whole_strides_) {
+    raise_about("misaligned", op, name, "has strides that are no multiples of its element's bytes",
+                "pass a copy, as numpy.ascontiguousarray(x) makes it");
+  } else if (written && read_only_) {
+    raise_about("invalid_argument", op, name, "is read-only", "pass memory to write to");
+  } else {
+    return true;
+  }
+  return false;
 }
 
-bool TensorArgument::take(const diecast_tensor& tensor, std::uint64_t flags) {
-  tensor_ = tensor;
-  read_only_ = (flags & kReadOnly) != 0;
-  if ((flags & kPadded) != 0) tensor_.type_code = 0xFF;  // one code a byte: no type of ours
-  return true;
-}
-
-// What a framework raised instead of a view is an error of diecast's with its words. Returns -1.
-static int not_passed(const char* op, const char* name) {
-  std::string what = "is no tensor that DLPack passes";
-  if (PyErr_ExceptionMatches(PyExc_Exception) != 0) {
-    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-    PyErr_Fetch(&type, &value, &trace);
-    const Ref kind(type), raised(value), from(trace);
-    const Ref text(value == nullptr ? nullptr : PyObject_Str(value));
-    const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-    if (words != nullptr) what += ": " + std::string(words, std::strcspn(words, "\n"));
-    PyErr_Clear();
-  }
-  if (PyErr_Occurred() == nullptr)
-    raise_about("dtype_mismatch", op, name, what.c_str(),
-                "pass a plain dense tensor that has memory, of a type that diecast knows");
-  return -1;
-}
-
-int TensorArgument::by_exchange(PyObject* object, const char* op, const char* name) {
-  const auto [exchange, dispatches] = type_of_tensor(object);
-  if (dispatches) {
-    raise_about(
-        "dtype_mismatch", op, name, "only stands for a tensor: its type answers torch itself",
-        "pass the plain tensor in it (DTensor.to_local()), or trace diecast.torch's function");
-    return -1;
-  }
-  if (exchange == nullptr) return 0;
-  exchange_ = exchange;
-  if (exchange->view_from_object != nullptr) {
-    if (exchange->view_from_object(object, &tensor_) == 0) return 1;
-    return not_passed(op, name);
-  }
-  if (exchange->managed_from_object == nullptr) return 0;
-  if (exchange->managed_from_object(object, &versioned_) != 0 || versioned_ == nullptr)
-    return not_passed(op, name);
-  return take(versioned_->tensor, versioned_->flags) ? 1 : -1;
+// Of a field of a record, say, elements lie one record apart.
+void TensorArgument::set_stride(int dimension, std::int64_t bytes, int item_bytes) {
+  strides_[dimension] = bytes / item_bytes;
+  if (bytes % item_bytes != 0 && shape_[dimension] > 1) whole_strides_ = false;
 }
 
 // Shapes of the two interfaces that Python dictionaries describe; strides are bytes there.
@@ -141,7 +103,8 @@ bool TensorArgument::set_shape(PyObject* shape, PyObject* strides, int item_byte
   const bool apart = strides != nullptr && PyTuple_Check(strides) && PyTuple_Size(strides) == rank;
   for (Py_ssize_t i = 0; i < rank; ++i) {
     shape_[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
-    if (apart) strides_[i] = PyLong_AsLongLong(PyTuple_GetItem(strides, i)) / item_bytes;
+    if (apart)
+      set_stride(static_cast<int>(i), PyLong_AsLongLong(PyTuple_GetItem(strides, i)), item_bytes);
   }
   if (apart) tensor_.strides = strides_;
   return PyErr_Occurred() == nullptr;
@@ -228,7 +191,7 @@ int TensorArgument::by_buffer(PyObject* object, const char* op, const char* name
   tensor_.strides = buffer_.strides == nullptr ? nullptr : strides_;
   for (int i = 0; i < buffer_.ndim; ++i) {
     shape_[i] = buffer_.shape[i];
-    if (buffer_.strides != nullptr) strides_[i] = buffer_.strides[i] / bytes;
+    if (buffer_.strides != nullptr) set_stride(i, buffer_.strides[i], bytes);
   }
   read_only_ = buffer_.readonly != 0;
   return 1;
@@ -253,44 +216,6 @@ int TensorArgument::by_array_interface(PyObject* object, const char* op, const c
   }
   tensor_.device_type = 1;
   return 1;
-}
-
-// The producer is asked not to wait: the op runs on the stream that it works on.
-static Ref dlpack_capsule(PyObject* object) {
-  const Ref method = attribute(object, "__dlpack__");
-  if (!method) return {};
-  const Ref none(PyTuple_New(0)), keywords(PyDict_New()), version(Py_BuildValue("(ii)", 1, 3));
-  if (!none || !keywords || !version) return {};
-  PyDict_SetItemString(keywords.get(), "max_version", version.get());
-  Ref capsule(PyObject_Call(method.get(), none.get(), keywords.get()));
-  if (capsule || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
-  PyErr_Clear();  // a producer of before versions
-  return Ref(PyObject_Call(method.get(), none.get(), nullptr));
-}
-
-int TensorArgument::by_dlpack(PyObject* object, const char* op, const char* name) {
-  if (!attribute(object, "__dlpack__")) return 0;
-  const Ref capsule = dlpack_capsule(object);
-  if (!capsule) return -1;
-  if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned") != 0) {
-    versioned_ =
-        static_cast<DLManagedVersioned*>(PyCapsule_GetPointer(capsule.get(), "dltensor_versioned"));
-    PyCapsule_SetName(capsule.get(), "used_dltensor_versioned");
-    if (versioned_->version.major != 1) {
-      raise_about("not_supported", op, name, "is of a DLPack version other than 1",
-                  "pass an array of a framework with DLPack 1");
-      return -1;
-    }
-    return take(versioned_->tensor, versioned_->flags) ? 1 : -1;
-  }
-  if (PyCapsule_IsValid(capsule.get(), "dltensor") != 0) {
-    managed_ = static_cast<DLManaged*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
-    PyCapsule_SetName(capsule.get(), "used_dltensor");
-    return take(managed_->tensor, 0) ? 1 : -1;
-  }
-  raise_about("dtype_mismatch", op, name, "has a __dlpack__ that gives no tensor of DLPack",
-              "pass an array whose __dlpack__ gives a capsule \"dltensor\"");
-  return -1;
 }
 
 }  // namespace diecast::python

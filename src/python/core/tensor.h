@@ -16,12 +16,12 @@ class TensorArgument {
   TensorArgument(const TensorArgument&) = delete;
   ~TensorArgument();
 
-  // `op` and `name` are for errors. False: an exception is set, a TypeError for what is no tensor.
-  bool read(PyObject* object, const char* op, const char* name);
+  // `op` and `name` are for errors. `written`: the call writes to it, and read-only memory is
+  // refused. False: an exception is set.
+  bool read(PyObject* object, const char* op, const char* name, bool written);
 
   const diecast_tensor* get() const { return &tensor_; }
   PyObject* object() const { return object_; }  // the caller's
-  bool is_read_only() const { return read_only_; }
   // The stream that the object's framework works on now, where it says so: see stream.h.
   const DLExchange* exchange() const { return exchange_; }
   bool has_own_stream() const { return has_stream_; }
@@ -38,11 +38,14 @@ class TensorArgument {
   // What both array interfaces say: 1, or -1 and an exception is set.
   int take_interface(PyObject* interface, const char* op, const char* name);
   bool set_shape(PyObject* shape, PyObject* strides, int item_bytes);
+  // The stride of a dimension whose extent is known, of bytes.
+  void set_stride(int dimension, std::int64_t bytes, int item_bytes);
 
   PyObject* object_ = nullptr;
   diecast_tensor tensor_{};
   std::int64_t shape_[kMostDimensions], strides_[kMostDimensions];  // where tensor_ points to them
   bool read_only_ = false, has_stream_ = false;
+  bool whole_strides_ = true;  // else one splits an element, and DLPack's strides cannot say it
   void* stream_ = nullptr;
   const DLExchange* exchange_ = nullptr;
   Py_buffer buffer_;

@@ -1,10 +1,8 @@
 // Casting sharded master weights, with ranks that are functions of Python.
-#include <deque>
 #include <vector>
 
-#include "place.h"
 #include "runtime.h"
-#include "tensor.h"
+#include "tensor_list.h"
 
 namespace diecast::python {
 namespace {
@@ -61,19 +59,9 @@ std::int32_t all_gather(void* user, void* buffer, const std::int64_t* offsets,
 
 // The weights of a call while it lasts.
 struct Weights {
-  std::deque<TensorArgument> tensors;
-  std::vector<const TensorArgument*> given;
+  TensorList tensors{kName};
   std::vector<diecast_master_weight> weights;
 
-  bool read(const diecast_tensor*& to, PyObject* object, const char* name) {
-    to = nullptr;
-    if (object == Py_None) return true;
-    TensorArgument& tensor = tensors.emplace_back();
-    if (!tensor.read(object, kName, name)) return false;
-    given.push_back(&tensor);
-    to = tensor.get();
-    return true;
-  }
   bool add(PyObject* item) {
     PyObject *data = nullptr, *scale = nullptr, *amax = nullptr, *master = nullptr;
     long long start = 0, cols = 0;
@@ -82,8 +70,10 @@ struct Weights {
     diecast_master_weight& weight = weights.emplace_back();
     weight.start = start;
     weight.cols = cols;
-    return read(weight.master, master, "master") && read(weight.data, data, "data") &&
-           read(weight.scale, scale, "scale") && read(weight.amax, amax, "amax");
+    return tensors.read(weight.master, master, "master", false) &&
+           tensors.read(weight.data, data, "data", true) &&
+           tensors.read(weight.scale, scale, "scale", true) &&
+           tensors.read(weight.amax, amax, "amax", true);
   }
 };
 
@@ -103,9 +93,7 @@ PyObject* cast_master_weights(PyObject*, PyObject* arguments) {
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i)
     if (!weights.add(PyList_GetItem(list, i))) return nullptr;
   Place place;
-  if (!place_of(place, device, stream, weights.given.data(), static_cast<int>(weights.given.size()),
-                kName))
-    return nullptr;
+  if (!weights.tensors.place(place, device, stream)) return nullptr;
   ranks.count = functions.count;
   functions.size = sizeof functions;
   functions.user = &ranks;
