@@ -130,6 +130,16 @@ def test_numbers_are_those_of_each_call():
                 kernel(y, 1.0, times)
 
 
+def test_extents_that_fix_parameters_are_those_of_each_call():
+    text = STEP.replace("size count", "shape int COUNT\nsize count = COUNT")
+    kernel, y = diecast.kernel(text, name="step_of"), Fake(1, F32, 64)
+    for count in (64, 64, 64, 32, 32, 32, 64):
+        y.shape = (count,)
+        assert kernel(y, 1.0, 1) is None
+        with pytest.raises(diecast.Error, match=f"y: it is .{count}., and count is 16"):
+            kernel(y, 1.0, 1, COUNT=16)
+
+
 def test_outputs_are_made_for_each_call(makers):
     x, factor = makers
     factor.shape, kernel = (4,), scale_rows()

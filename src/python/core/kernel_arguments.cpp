@@ -40,6 +40,12 @@ bool Arguments::add_number(PyObject* value, diecast_argument& to) {
 
 bool Arguments::add_tensor(PyObject* value, bool written, diecast_argument& to) {
   TensorArgument& tensor = tensors_[count_];
+  if (PyLong_Check(value) || PyFloat_Check(value)) {
+    raise_about(
+        "dtype_mismatch", op_, to.name, "is no tensor",
+        "pass values by name, or in the order of the header's arguments, outputs among them");
+    return false;
+  }
   if (!tensor.read(value, op_, to.name, written)) return false;
   to.kind = DIECAST_TENSOR;
   to.tensor = tensor.get();
@@ -67,9 +73,18 @@ bool Arguments::add(PyObject* value, PyObject* argument) {
   return read;
 }
 
-std::int64_t Arguments::kind() const {
+Ref Arguments::kind(PyObject* argument) const {
   const diecast_argument& last = given_[count_ - 1];
-  return last.kind == DIECAST_TENSOR ? kind_of(*last.tensor) : last.kind;
+  if (!last_is_tensor()) return Ref(PyLong_FromLong(last.kind));
+  Ref kind(PyLong_FromLongLong(kind_of(*last.tensor)));
+  const std::vector<std::int64_t> extents = extents_of(*last.tensor, argument);
+  if (!kind || extents.empty()) return kind;
+  Ref all(PyTuple_New(static_cast<Py_ssize_t>(extents.size()) + 1));
+  if (!all) return all;
+  PyTuple_SetItem(all.get(), 0, kind.release());
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    PyTuple_SetItem(all.get(), static_cast<Py_ssize_t>(i) + 1, PyLong_FromLongLong(extents[i]));
+  return all;
 }
 
 bool Arguments::launch(diecast_handle kernel, PyObject* device, PyObject* stream) {
@@ -85,6 +100,16 @@ bool Arguments::launch(diecast_handle kernel, PyObject* device, PyObject* stream
 std::int64_t kind_of(const diecast_tensor& tensor) {
   return tensor.type_code | tensor.type_bits << 8 | std::int64_t{tensor.ndim} << 16 |
          std::int64_t{tensor.device_type} << 24 | std::int64_t{tensor.device_id} << 32;
+}
+
+std::vector<std::int64_t> extents_of(const diecast_tensor& tensor, PyObject* argument) {
+  PyObject* const dimensions = PyTuple_GetItem(argument, 2);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(PyTuple_Size(dimensions)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const long at = PyLong_AsLong(PyTuple_GetItem(dimensions, static_cast<Py_ssize_t>(i)));
+    out[i] = at < tensor.ndim ? tensor.shape[at] : -1;
+  }
+  return out;
 }
 
 }  // namespace diecast::python

@@ -52,6 +52,8 @@ bool KernelPlan::add(PyObject* value, PyObject* argument) {
   diecast_tensor tensor;
   if (exchange == nullptr || exchange->view_from_object(value, &tensor) != 0) return false;
   added.kind = kind_of(tensor);
+  added.argument = argument;
+  added.extents = extents_of(tensor, argument);
   return tensor.device_type == kCuda;
 }
 
@@ -153,7 +155,8 @@ bool PlannedLaunch::add(PyObject* value, const KernelPlan::Value& known) {
       has_stream_ = true;
       return stream_of(value, stream_);
     case KernelPlan::Role::tensor:
-      return add_tensor(value, known.name) && kind_of(*to.tensor) == known.kind;
+      return add_tensor(value, known.name) && kind_of(*to.tensor) == known.kind &&
+             (known.extents.empty() || extents_of(*to.tensor, known.argument) == known.extents);
     case KernelPlan::Role::integer:
       to = {known.name, DIECAST_INTEGER, nullptr, PyLong_AsLongLong(value), 0, nullptr};
       ++count_;

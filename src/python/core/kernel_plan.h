@@ -1,7 +1,7 @@
 // Calls of kernels that repeat, as those of ops do (plan.h): the same number of values, the same
-// names and parameters, and tensors of the same types. A call by a plan reads its tensors, whose
-// shapes the library compares. Whatever is unusual is done by call_kernel(), which can say what is
-// wrong.
+// names and parameters, and tensors of the same types and of the extents that fix parameters. A
+// call by a plan reads its tensors, whose shapes the library compares. Whatever is unusual is done
+// by call_kernel(), which can say what is wrong.
 #pragma once
 
 #include <memory>
@@ -42,6 +42,8 @@ class KernelPlan {
     Ref is;                      // same: this very object; else one of its type
     const char* name = nullptr;  // of an argument
     std::int64_t kind = 0;       // of a tensor
+    PyObject* argument = nullptr;
+    std::vector<std::int64_t> extents;  // of a tensor: those that fix parameters
   };
   bool add(PyObject* value, PyObject* argument);
   bool add_place(PyObject* name, PyObject* value);

@@ -27,7 +27,8 @@ PyObject* kernel_spelling(PyObject*, PyObject* kernel) {
 }
 
 // What calls of one form have in common, as _kernel.py made it: the template's name, the name and
-// traits of each value, the variants that were called, by key, and what prepares another.
+// traits of each value and the dimensions that fix parameters, the variants that were called, by
+// key, and what prepares another.
 struct Form {
   PyObject *arguments, *variants, *prepare;
   const char* op;
@@ -39,7 +40,8 @@ struct Form {
 };
 
 // Reads the values of a call. Calls that a variant serves have one key: the kinds of tensors and
-// numbers, parameters themselves, the type of the first tensor and the device.
+// numbers, extents that fix parameters, parameters themselves, the type of the first tensor and the
+// device.
 Ref read_all(const Form& form, PyObject* values, PyObject* device, Arguments& to) {
   const Py_ssize_t count = PyTuple_Size(values);
   Ref key(PyTuple_New(count + 2));
@@ -54,7 +56,7 @@ Ref read_all(const Form& form, PyObject* values, PyObject* device, Arguments& to
       if (!to.add(value, argument)) return {};
       if (type == Py_None && to.last_is_tensor())
         type = reinterpret_cast<PyObject*>(Py_TYPE(value));
-      kind = Ref(PyLong_FromLongLong(to.kind()));
+      kind = to.kind(argument);
       part = kind.get();
       if (part == nullptr) return {};
     }

@@ -132,6 +132,43 @@ def same(a, b):
     return a.tobytes() == b.tobytes()
 
 
+def difference(name, got, wanted, types):
+    """How a tensor of this name differs from another of the same framework, as an error's words go on.
+    types: whether their types count."""
+    kinds = [(getattr(one, "dtype", getattr(one, "format", "")), list(one.shape)) for one in (got, wanted)]
+    if kinds[0][0 if types else 1:] != kinds[1][0 if types else 1:]:
+        (got_type, got_shape), (type_, shape) = kinds
+        return f": {name} is {got_type} {got_shape}, the reference gives {type_} {shape}"
+    gaps = [_gap(*pair) for pair in zip(_elements(got), _elements(wanted))]
+    count = sum(gap > 0 for gap in gaps)
+    if count == 0:
+        return f": {name} has the same numbers, zeros of another sign or NaNs of other bits"
+    at, place = gaps.index(max(gaps)), []
+    for size in reversed(got.shape):
+        at, rest = divmod(at, size)
+        place.insert(0, rest)
+    return (f" in {count} of the {len(gaps)} elements of {name}, the most at {place}: "
+            f"it is {got[tuple(place)]}, the reference has {wanted[tuple(place)]}")
+
+
+def _elements(tensor):
+    """All elements in their order, as Python's numbers."""
+    root = _root(tensor)
+    if root == "torch":
+        flat = tensor.detach().flatten()
+        return (flat.double() if flat.is_floating_point() else flat).tolist()
+    if root:
+        return (tensor if tensor.dtype.kind in "biu" else tensor.astype("f8")).ravel().tolist()
+    view = memoryview(tensor)
+    return memoryview(view.tobytes()).cast(view.format).tolist()
+
+
+def _gap(x, y):
+    """How far two numbers lie apart; NaNs are equal, and infinitely far from all else."""
+    gap = 0 if x == y or x != x and y != y else abs(x - y)
+    return gap if gap == gap else float("inf")
+
+
 def current_stream(tensor, ordinal):
     """The stream that the tensor's framework works on now, or None where it does not say so."""
     root = _root(tensor)

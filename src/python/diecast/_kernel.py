@@ -2,7 +2,7 @@
 
 import os
 
-from . import _core, _frameworks, _kernel_outputs
+from . import _core, _kernel_check, _kernel_outputs
 from ._errors import ArgumentError, DtypeError
 from ._runtime import given_or_own
 
@@ -37,8 +37,10 @@ class Kernel(_core.Launcher):
 
     Arguments without a size come in the header's order or by name; a structure is its bytes, or an
     object that gives them, such as a ctypes.Structure. Parameters in UPPER CASE fix the
-    variant; types follow from the tensors, sizes from their shapes. Outputs that are left out are made
-    by the first tensor's framework, in the shape that the header says, and returned.
+    variant; types follow from the tensors, sizes from their shapes, and so does a `shape` without a
+    default that is an extent of one. Outputs that are left out are made by the first tensor's
+    framework, in the shape that the header says, and returned; an optional one where its parameter
+    is passed, as HAS_BIAS=1.
     """
 
     def __init__(self, name, runtime=None):
@@ -51,6 +53,9 @@ class Kernel(_core.Launcher):
         self._structures = frozenset(a["name"] for a in self._arguments if a["kind"] == "struct")
         self._numbers = frozenset(a["name"] for a in self.header["arguments"] if a["kind"] in ("scalar", "size"))
         self._parameters = {p["name"]: p for p in self.header["parameters"]}
+        self._shapes = {  # that have to be given: what each is called in shapes of tensors
+            p["name"]: {p["name"]} | {s["name"] for s in self.header["sizes"] if s["fixed_by"] == p["name"]}
+            for p in self.header["parameters"] if p["kind"] == "shape" and "default" not in p}
         self._prepared, self._forms = {}, {}
 
     def __repr__(self):
@@ -98,7 +103,7 @@ class Kernel(_core.Launcher):
         the header does not tell how to make an argument that is not given."""
         given = {name: value for name, value in named.items() if name in self._names}
         parameters = {name: value for name, value in named.items() if name not in given}
-        self._bind_types(given, parameters)
+        self._bind(given, parameters)
         records = self.runtime._tune(self._spelling(parameters), sizes, device, tuple(given.values()),
                                      tuple((name, self._traits(name)) for name in given))
         self._prepared.clear()
@@ -109,74 +114,28 @@ class Kernel(_core.Launcher):
                 file.writelines(f"{record}\n" for record in records)
         return records
 
-    def check(self, reference, *tensors, device=None, close=None, **fixed):
+    def check(self, reference, *tensors, device=None, close=None, **named):
         """Runs every variant of the space on these tensors against a Python function of them, but for
         those of other sizes (COLS=64, and the tensors have 32 columns).
 
         reference(*tensors) gives what is written: a value for each output, which the kernel makes, and
         for each `inout` tensor, in the header's order. Each call gets copies of the latter, the
-        reference too. close(a, b) says whether two values agree; without it every byte has to. Returns
-        the number of variants."""
-        wanted = reference(*self._copies(tensors))
-        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        values, parameters = self._take(tensors, dict(fixed))
-        self._bind_types(values, parameters)
-        whole = self.runtime.specialize(self._spelling(parameters), self._where(values, device))
-        points = [(spelling, dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:]))
-                  for spelling in self.variants(whole.rpartition("@ ")[2], **parameters)]
-        points = [(spelling, point) for spelling, point in points if self._takes(point, values)]
-        if not points:
-            raise ArgumentError("value_not_allowed", f"{self.name}: no variant takes these tensors",
-                                "pass tensors of a size that is among its parameters' values")
-        for spelling, point in points:
-            given = self._copies(tensors)
-            got = self._written_by(given, self(*given, device=device, **point))
-            if not got or len(got) != len(wanted):
-                raise ArgumentError("shape_mismatch", f"{self.name} makes {len(got)} outputs, the reference "
-                                    f"gives {len(wanted)}",
-                                    "leave outputs out; have it return one for each, and for each inout")
-            for output, expected in zip(got, wanted):
-                if not (close or _frameworks.same)(output, expected):
-                    raise ArgumentError("results_differ", f"{spelling} differs from the reference",
-                                        "mend the template, or pass close= for a tolerance")
-        return len(points)
-
-    def _takes(self, point, values):
-        """Whether no size that a parameter of this variant fixes is another one in these tensors."""
-        shapes = {name: fact[5] for name, fact in self._facts(values).items()}
-        sizes = {size: shapes[name][d]
-                 for size, (name, d) in _kernel_outputs.sizes_of(self._arguments, shapes).items()}
-        return all(point[size["fixed_by"]] in ("0", str(sizes.get(size["name"], point[size["fixed_by"]])))
-                   for size in self.header["sizes"] if size["fixed_by"])
-
-    def _copies(self, tensors):
-        """These tensors, and copies of those that a call reads and writes."""
-        reads_and_writes = [a["direction"] == "inout" for a in self._arguments]
-        return [_frameworks.copy(tensor) if copied and tensor is not None else tensor
-                for tensor, copied in zip(tensors, reads_and_writes)] + list(tensors[len(reads_and_writes):])
-
-    def _written_by(self, given, made):
-        """What a call with these tensors read and wrote, and what it made, in the header's order."""
-        made = iter(() if made is None else made if isinstance(made, tuple) else (made,))
-        values = dict(zip((a["name"] for a in self._arguments), given))
-        written = []
-        for argument in self._arguments:
-            value = values.get(argument["name"])
-            if argument["direction"] == "inout" and value is not None:
-                written.append(value)
-            elif argument["direction"] == "out" and value is None and not argument["optional"]:
-                written.append(next(made))
-        return written
+        reference too. named: parameters that are fixed, and arguments by name (eps=1e-5), which the
+        reference gets by name too. close(a, b) says whether two values agree; without it every byte
+        has to. Returns the number of variants."""
+        return _kernel_check.check(self, reference, tensors, named, device, close)
 
     def _form(self, tensors, named):
         """What calls of so many tensors and of these names have in common, for the extension: the
-        kernel's name, the name and traits of each value, the variants that were called, and what
-        prepares another."""
+        kernel's name, the name and traits of each value and the dimensions that fix parameters, the
+        variants that were called, and what prepares another."""
         if form := self._forms.get((len(tensors), *named)):
             return form
         self._take(tensors, named)
         names = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
-        form = (self.name, tuple((name, self._traits(name)) for name in names), {}, self._variant)
+        told = self._told_by(names, named).values()
+        form = (self.name, tuple((name, self._traits(name), tuple(d for of, d in told if of == name))
+                                 for name in names), {}, self._variant)
         self._forms[(len(tensors), *named)] = form
         return form
 
@@ -187,16 +146,18 @@ class Kernel(_core.Launcher):
     def _variant(self, tensors, named, device):
         """What serves calls like this one: the kernel, what makes the outputs that are left out from a
         call's values, and the name and traits of each of them."""
-        values, parameters = self._take(tensors, named)
-        self._bind_types(values, parameters)
-        missing = [a for a in self._arguments if a["direction"] == "out" and not a["optional"]
-                   and a["name"] not in values]
-        missing = [a | {"type": self._type(a, parameters)} for a in missing]
+        values, parameters = self._read(tensors, named)
+        missing = [a | {"type": self._type(a, parameters)} for a in self._made(values, parameters)]
         at = [a["name"] for a in self._arguments[:len(tensors)]] + list(named)
         kernel = self._kernel(values, parameters, device)
         make = _kernel_outputs.maker(kernel, self.name, self._arguments, missing, self._facts(values),
                                      values, at) if missing else None
         return kernel, make, tuple((a["name"], self._traits(a["name"])) for a in missing)
+
+    def _made(self, given, parameters):
+        """The outputs that a call makes: those that are not given, optional ones where HAS_... is 1."""
+        return [a for a in self._arguments if a["direction"] == "out" and a["name"] not in given
+                and (not a["optional"] or str(parameters[a["optional"]]) in ("1", "True", "true"))]
 
     def _take(self, tensors, named):
         if len(tensors) > len(self._arguments):
@@ -223,13 +184,42 @@ class Kernel(_core.Launcher):
             values[name] = bytes(memoryview(values[name]))
         return values, parameters
 
+    def _read(self, tensors, named):
+        """A call's values by name, and the parameters that it gives or that follow from them."""
+        values, parameters = self._take(tensors, named)
+        for argument in self._arguments:
+            name = argument["name"]
+            if argument["direction"] != "out" and not argument["optional"] and name not in values:
+                raise ArgumentError("invalid_argument", f"{self.name}: {name}: it is not given",
+                                    f"pass {name}=, or values in the order of the header's arguments, "
+                                    "outputs among them")
+        self._bind(values, parameters)
+        return values, parameters
+
+    def _told_by(self, names, parameters):
+        """Where each parameter that is a size of tensors, and is not given, is found: the argument
+        and the dimension."""
+        told = {}
+        for argument in self._arguments:
+            if argument["name"] in names and not argument["optional"]:
+                for d, extent in enumerate(argument["shape"]):
+                    for parameter, words in self._shapes.items():
+                        if extent in words and parameter not in parameters:
+                            told.setdefault(parameter, (argument["name"], d))
+        return told
+
     def _facts(self, values):
         """Of the tensors among them."""
         return {name: _core.tensor_facts(value, self.name, name) for name, value in values.items()
                 if name not in self._numbers and name not in self._structures}
 
-    def _bind_types(self, values, parameters):
-        """Types that are parameters, from the tensors that have them."""
+    def _bind(self, values, parameters):
+        """Parameters that follow from tensors: types, and sizes that have no default."""
+        if told := self._told_by(values, parameters):
+            facts = self._facts({name: values[name] for name, _ in told.values()})
+            shapes = {name: fact[5] for name, fact in facts.items()}
+            _kernel_outputs.check_dimensions(self.name, self._arguments, shapes)
+            parameters.update((parameter, shapes[name][d]) for parameter, (name, d) in told.items())
         for argument in self._arguments:
             kind = argument["type"]
             if kind not in self._parameters or kind in parameters or argument["name"] not in values:

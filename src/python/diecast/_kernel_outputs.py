@@ -17,6 +17,15 @@ def sizes_of(arguments, shapes):
             for d, text in enumerate(argument["shape"]) if text.isidentifier()}
 
 
+def check_dimensions(template, arguments, shapes):
+    """Raises ArgumentError where a tensor has fewer dimensions than the header says."""
+    for argument in arguments:
+        shape = shapes.get(argument["name"], argument["shape"])
+        if len(shape) < len(argument["shape"]):
+            raise ArgumentError("shape_mismatch", f"{template}: {argument['name']}: it is {list(shape)}",
+                                f"pass a tensor of {len(argument['shape'])} dimensions")
+
+
 def _output(kernel, argument, sizes, tensor, like):
     """A function of a call's values that makes one output. sizes: where each name's is found, a
     value's place and, of a tensor, the dimension."""
@@ -43,11 +52,7 @@ def maker(kernel, template, arguments, missing, facts, values, at):
                             f"[{', '.join(first['shape'])}], does not follow from the tensors",
                             f"pass {first['name']}=")
     shapes = {name: fact[5] for name, fact in facts.items()}
-    for argument in arguments:
-        shape = shapes.get(argument["name"], argument["shape"])
-        if len(shape) < len(argument["shape"]):
-            raise ArgumentError("shape_mismatch", f"{template}: {argument['name']}: it is {list(shape)}",
-                                f"pass a tensor of {len(argument['shape'])} dimensions")
+    check_dimensions(template, arguments, shapes)
     sizes = {name: (at.index(name), None) for name, value in values.items()
              if name not in facts and hasattr(value, "__index__")}
     sizes.update((size, (at.index(name), d)) for size, (name, d) in sizes_of(arguments, shapes).items())
