@@ -1,4 +1,5 @@
 // What a rejected source's fix says of habits of CUDA, by logs of g++ 12, clang 14 and NVRTC 13.
+#include <diecast/base/text.h>
 #include <diecast/compile/hints.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +74,31 @@ TEST(Hints, NameWhatDiecastHasForACudaName) {
             ": write atomicAdd of the negative for atomicSub");
   EXPECT_EQ(hint(kHost, "k.cu:16:10: error: '__float2int_rn' was not declared in this scope"),
             ": write from_f32<i32>(x) of <diecast/device/numbers/every_type.h> for __float2int_rn");
+}
+
+TEST(Hints, NameWhatDiecastHasForPairsOfCuda) {
+  for (const char* name : {"half2", "__half2", "nv_bfloat162", "__nv_bfloat162", "__half22float2",
+                           "__bfloat1622float2", "__floats2half2_rn", "__floats2bfloat162_rn"}) {
+    const std::string of =
+        hint(kGpu, cat("k.cu(1): error: identifier \"", name, "\" is undefined"));
+    EXPECT_TRUE(of.ends_with(cat(" of <diecast/device/numbers/x2.h> for ", name))) << of;
+  }
+}
+
+TEST(Hints, SayWhereALargeArrayOfAThreadBlockLies) {
+  EXPECT_EQ(hint(kGpu,
+                 "ptxas error   : Entry function 'k' uses too much shared data (0x13880 bytes, "
+                 "0xc000 max)"),
+            ": larger arrays are dynamic shared memory: `launch shared(BYTES)` and "
+            "dynamic_shared<T>()");
+}
+
+TEST(Hints, SayHowFloatsAreAddedOnTheHost) {
+  EXPECT_EQ(hint(kHost,
+                 "atomics.h:54:26: error: static assertion failed: atomicAdd is of integers "
+                 "on the host: floats' sum would follow the blocks' order"),
+            ": add the sums of thread blocks in their order, or leave the host out by `target "
+            "sm_80+`");
 }
 
 TEST(Hints, NameTheHeaderOfWhatEveryKernelCalls) {

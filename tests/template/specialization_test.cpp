@@ -231,6 +231,11 @@ TEST(Spelling, ErrorsPointAtTheWord) {
             "  amax IN=bf16 @ sm_90\n"
             "                 ^\n"
             "  fix: write sm_90a");
+  EXPECT_EQ(parse_spelling("IN=bf16").error().message(),
+            "diecast: parse_error: spelling:1: \"IN=bf16\" is no template's name\n"
+            "  IN=bf16\n"
+            "  ^\n"
+            "  fix: write the whole spelling in one pair of quotes, the template's name first");
   for (const char* text : {"", " ", "@ host", "a-b", "k A=", "k A=1,,2", "k A=1 A=2", "k =1",
                            "k A=1 @", "k @ host @ host", "k A=1 @host"})
     EXPECT_FALSE(parse_spelling(text).ok()) << text;

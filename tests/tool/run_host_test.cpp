@@ -136,6 +136,15 @@ TEST_F(RunOnHost, DrawsWhatIsNotGivenTheSameEachTime) {
   EXPECT_EQ(bytes_of("y.npy"), first);
 }
 
+TEST_F(RunOnHost, TakesASpellingWithoutQuotes) {
+  const auto done =
+      diecast_({"run", "scale", "IN=f32", "--target", "host", "--add", file("scale.cu"), "--size",
+                "rows=2", "--in", of("index"), "--in", of("x"), "--scalar", "factor=1"});
+  EXPECT_EQ(done.exit_code, 0) << done.errors;
+  EXPECT_NE(done.output.find("y       f32   [2, 3]  4 5 6 1 2 3\n"), std::string::npos)
+      << done.output;
+}
+
 TEST_F(RunOnHost, ThatIsNotWhatTheOtherBuildMakesShowsTheFirstElementOfIt) {
   const auto same = scale({"--in", of("x"), "--against", "host"});
   EXPECT_EQ(same.exit_code, 0) << same.errors;

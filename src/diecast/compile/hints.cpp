@@ -71,6 +71,14 @@ std::string instead_of(std::string_view name) {
       {"__half", "the element type f16"},
       {"nv_bfloat16", "the element type bf16"},
       {"__nv_bfloat16", "the element type bf16"},
+      {"half2", "f16x2 of <diecast/device/numbers/x2.h>"},
+      {"__half2", "f16x2 of <diecast/device/numbers/x2.h>"},
+      {"nv_bfloat162", "bf16x2 of <diecast/device/numbers/x2.h>"},
+      {"__nv_bfloat162", "bf16x2 of <diecast/device/numbers/x2.h>"},
+      {"__half22float2", "to_f32(pair) of <diecast/device/numbers/x2.h>"},
+      {"__bfloat1622float2", "to_f32(pair) of <diecast/device/numbers/x2.h>"},
+      {"__floats2half2_rn", "x2_from_f32<f16>(x, y) of <diecast/device/numbers/x2.h>"},
+      {"__floats2bfloat162_rn", "x2_from_f32<bf16>(x, y) of <diecast/device/numbers/x2.h>"},
       {"__nv_fp8_e4m3", "the element type e4m3"},
       {"__nv_fp8_e5m2", "the element type e5m2"},
       {"isnan", "x != x"},
@@ -100,7 +108,9 @@ std::string hint_on_host(std::string_view log) {
   if (says(log, "frame-larger-than"))
     return ": on the host a thread that may wait for others has 48 KiB for its variables; larger "
            "arrays go into shared memory";
-  if (says(log, "is of integers on the host")) return ": or leave the host out by `target sm_80+`";
+  if (says(log, "is of integers on the host"))
+    return ": add the sums of thread blocks in their order, or leave the host out by "
+           "`target sm_80+`";
   if (says(log, "poisoned"))
     return ": the host has no asm, which could read files: put it under #if !DIECAST_HOST";
   if (!undeclared_name(log).empty())  // CUDA's own functions, most often
@@ -121,6 +131,9 @@ std::string hint_of(BuildKind build, const Target& target, std::string_view log)
     return cat(": ", ours);
   if (const std::string hint = target.is_host() ? hint_on_host(log) : ""; !hint.empty())
     return hint;
+  if (says(log, "uses too much shared data"))
+    return ": larger arrays are dynamic shared memory: `launch shared(BYTES)` and "
+           "dynamic_shared<T>()";
   if (is_about_small_types(log))
     return ": nothing converts or computes with bf16, f16 and 8-bit floats by itself: write "
            "to_f32(x), and from_f32<T>(x) of a float";

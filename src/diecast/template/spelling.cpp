@@ -47,8 +47,11 @@ Result<Spelling> parse_spelling(std::string_view text) {
       spelling.targets.emplace_back(word);
     } else if (spelling.name.empty()) {
       if (!is_identifier(word))
-        return error_at(line, column, cat(quote(word, 40), " is no template's name"),
-                        "start with the template's name, as in quantize_nvfp4 COLS=4096 @ sm_90a");
+        return error_at(
+            line, column, cat(quote(word, 40), " is no template's name"),
+            word.find('=') == word.npos
+                ? "start with the template's name, as in quantize_nvfp4 COLS=4096 @ sm_90a"
+                : "write the whole spelling in one pair of quotes, the template's name first");
       spelling.name = word;
     } else {
       DIECAST_CHECK(read_setting(line, column, word, spelling));

@@ -22,7 +22,7 @@ namespace diecast::tool {
 namespace {
 
 struct RunArguments {
-  std::string spelling;
+  std::vector<std::string> words;  // the spelling, with or without quotes around it
   std::vector<std::string> sizes, scalars, given, in, out;
   Own own;
   std::string target = "auto", against;
@@ -192,7 +192,8 @@ Result<void> check(const RunArguments& options) {
 
 // The child's words: the same run, without a child of its own.
 std::vector<std::string> arguments_of(const RunArguments& options) {
-  std::vector<std::string> out = {"run", options.spelling, "--target", "host", "--sanitized"};
+  std::vector<std::string> out = {"run", join(options.words, " "), "--target", "host",
+                                  "--sanitized"};
   const auto add = [&](const char* name, const std::vector<std::string>& words) {
     for (const std::string& word : words) out.insert(out.end(), {name, word});
   };
@@ -224,7 +225,8 @@ Result<int> run(const RunArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime(runtime_options(options)));
   DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));
-  DIECAST_TRY(const Specialization kernel, runtime->specialize_for(options.spelling, *device));
+  DIECAST_TRY(const Specialization kernel,
+              runtime->specialize_for(join(options.words, " "), *device));
   for (const std::string& word : options.out)
     DIECAST_CHECK(
         find_tensor(kernel, "--out", named_file("--out", word)->name, Argument::Direction::in));
@@ -252,8 +254,7 @@ Command add_run(CLI::App& app) {
       "uint8. An input that is not given is drawn, the same numbers each time. With --against it\n"
       "fails if an element is not the same to the bit.");
   auto options = std::make_shared<RunArguments>();
-  command
-      ->add_option("spelling", options->spelling, "A kernel without a target: scale_rows IN=bf16")
+  command->add_option("spelling", options->words, "A kernel without a target: scale_rows IN=bf16")
       ->required();
   add_target(*command, options->target);
   const auto add_words = [&](const char* name, std::vector<std::string>& words, const char* text) {
