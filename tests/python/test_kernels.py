@@ -240,6 +240,27 @@ DIECAST_KERNEL {
         kernel(5, y, **HOST)
 
 
+def test_a_tensor_map_is_its_bytes():
+    text = """/* diecast
+size count
+arg map tensor_map
+arg y out u8 [count]
+arg count
+launch grid(1) block(1)
+exchange none
+*/
+DIECAST_KERNEL { for (i64 i = 0; i < count; ++i) y[i] = reinterpret_cast<const u8*>(&map)[i]; }
+"""
+    kernel, bytes_ = diecast.kernel(text, name="of_map"), numpy.arange(128, dtype="u1")
+    for given in (bytes(bytes_), bytes_):
+        y = numpy.empty(128, "u1")
+        kernel(given, y, **HOST)
+        assert numpy.array_equal(y, bytes_)
+    assert len(kernel.tune([{"count": 128}], map=bytes(128), **HOST)) == 1
+    with pytest.raises(diecast.ArgumentError, match="a structure of 128 bytes"):
+        kernel(bytes(64), y, **HOST)
+
+
 def test_own_kernels_come_from_texts(matrix):
     text = SCALE_ROWS.read_text()
     x, factor = matrix(2, 32), numpy.ones(2, "f4")

@@ -35,8 +35,8 @@ def kernel(source, *, name=None, runtime=None):
 class Kernel(_core.Launcher):
     """A template: k(x, factor, T="bf16", THREADS=256) launches the variant that the call names.
 
-    Arguments without a size come in the header's order or by name; a structure is its bytes, or an
-    object that gives them, such as a ctypes.Structure. Parameters in UPPER CASE fix the
+    Arguments without a size come in the header's order or by name; a structure or a tensor map is its
+    bytes, or an object that gives them, such as a ctypes.Structure. Parameters in UPPER CASE fix the
     variant; types follow from the tensors, sizes from their shapes, and so does a `shape` without a
     default that is an extent of one. Outputs that are left out are made by the first tensor's
     framework, in the shape that the header says, and returned; an optional one where its parameter
@@ -50,7 +50,7 @@ class Kernel(_core.Launcher):
         self._arguments = [a for a in self.header["arguments"] if a["kind"] != "size"]
         self._names = [a["name"] for a in self.header["arguments"]]
         self._written = frozenset(a["name"] for a in self._arguments if a["direction"] != "in")
-        self._structures = frozenset(a["name"] for a in self._arguments if a["kind"] == "struct")
+        self._structures = frozenset(a["name"] for a in self._arguments if a["kind"] in ("struct", "tensor_map"))
         self._numbers = frozenset(a["name"] for a in self.header["arguments"] if a["kind"] in ("scalar", "size"))
         self._parameters = {p["name"]: p for p in self.header["parameters"]}
         self._shapes = {  # that have to be given: what each is called in shapes of tensors

@@ -28,7 +28,8 @@ def check(kernel, reference, tensors, named, device, close):
             if not (close or _frameworks.same)(output, expected):
                 raise ArgumentError("results_differ", f"{spelling} differs from the reference"
                                     f"{_frameworks.difference(name, output, expected, close is None)}",
-                                    "mend the template, or pass close= for a tolerance")
+                                    "mend the template, pass the options that the reference is of, or "
+                                    "close= for a tolerance")
     return len(points)
 
 
