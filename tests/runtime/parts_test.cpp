@@ -50,7 +50,8 @@ TEST_F(PartsTest, CommonSaysWhatIsLate) {
   common.frozen = true;
   EXPECT_EQ(common.allow_late("k", "not resident").error().message(),
             "diecast: frozen: after freeze() a kernel is not resident:\n  k\n"
-            "  fix: preload this line before freeze(), or add it to the manifest that is warmed");
+            "  fix: prepare what launches it before freeze(), or call that once; "
+            "a warm cache alone is not enough");
   common.late = Late::warn;
   EXPECT_TRUE(common.allow_late("k", "not resident"));
   EXPECT_EQ(common.count.late, 1u);

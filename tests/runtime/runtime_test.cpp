@@ -215,11 +215,11 @@ TEST(Runtime, AfterFreezeALateCompileIsAnErrorThatNamesTheKernel) {
   runtime->freeze();
   EXPECT_TRUE(runtime->preload(warm, device).ok());
   const auto late = runtime->preload(runtime->specialize("amax IN=f16 @ sm_90a").value(), device);
-  EXPECT_EQ(
-      late.error().message(),
-      "diecast: frozen: after freeze() a kernel is not resolved:\n  " +
-          runtime->specialize("amax IN=f16 @ sm_90a").value().spelling() +
-          "\n  fix: preload this line before freeze(), or add it to the manifest that is warmed");
+  EXPECT_EQ(late.error().message(),
+            "diecast: frozen: after freeze() a kernel is not resolved:\n  " +
+                runtime->specialize("amax IN=f16 @ sm_90a").value().spelling() +
+                "\n  fix: prepare what launches it before freeze(), or call that once; "
+                "a warm cache alone is not enough");
   EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 Error frozen_error(const std::string& spelling, std::string_view missing) {
   return {ErrorCode::frozen, cat("after freeze() a kernel is ", missing, ":\n", spelling),
-          "preload this line before freeze(), or add it to the manifest that is warmed"};
+          "prepare what launches it before freeze(), or call that once; a warm cache alone "
+          "is not enough"};
 }
 
 // A file of something else must not get lines. Of a trace, as of any manifest, the first line that
