@@ -124,6 +124,15 @@ def test_numbers_and_objects_that_no_call_can_take(matrix, call, code, text):
     assert caught.value.code == code and caught.value.fix
 
 
+@pytest.mark.parametrize("option, fix", [
+    ({"dtype": numpy.float32}, "pass one of the texts bf16, f16, f32"), ({"square": 1}, "pass True or False"),
+    ({"e4m3_bound": "448"}, "pass an int")])
+def test_an_option_of_another_kind_is_told_what_to_be(option, fix):
+    with pytest.raises(diecast.DtypeError) as caught:
+        diecast.dequantize_nvfp4(*FP4, **option, **HOST)
+    assert caught.value.fix == fix
+
+
 def test_a_factor_that_is_no_number_is_refused():
     codes, scales, amax = numpy.zeros((16, 16), "u1"), numpy.zeros((16, 2), "u1"), numpy.ones(1, "f4")
     with pytest.raises(diecast.ArgumentError, match="alpha is NaN"):

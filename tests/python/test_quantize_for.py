@@ -10,6 +10,7 @@ from folders import ATTENTION, MLP, make_model, read, weights
 import diecast
 
 CONFIG = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": []}}
+ONE = numpy.ones(1, "f4")
 
 
 def test_the_bits_of_the_folder(tmp_path):
@@ -19,6 +20,8 @@ def test_the_bits_of_the_folder(tmp_path):
     wanted = read(small / "model.safetensors")
     for config in (text, json.loads(text)):
         got = dict(diecast.quantize_for(config, weights().items(), device="host"))
+        of_dict = dict(diecast.quantize_for(config, weights(), device="host"))
+        assert got.keys() == of_dict.keys() and all(same_bytes(of_dict[name], got[name]) for name in got)
         assert got.keys() == wanted.keys()
         for name, tensor in wanted.items():
             assert got[name].shape == tensor.shape and same_bytes(got[name], tensor), name
@@ -65,3 +68,16 @@ def test_tensors_with_rows_apart_are_refused():
     apart = numpy.ones((4, 64), "f4")[:, :32]
     with pytest.raises(diecast.ArgumentError, match="not dense"):
         diecast.quantize_for(CONFIG, [(MLP[2], apart)], device="host")
+
+
+@pytest.mark.parametrize("given, text", [
+    ({"pairs": ["a.weight"]}, "a str is no pair"),
+    ({"pairs": [("a.weight", ONE, ONE)]}, "a tuple is no pair"),
+    ({"pairs": ONE}, "a float32 is no pair"),
+    ({"pairs": [], "amaxes": [("a.weight", ONE)]}, "amaxes is list, no dict"),
+    ({"pairs": [], "input_scales": ONE}, "input_scales is ndarray, no dict"),
+])
+def test_what_is_no_pair_and_no_dict_is_refused(given, text):
+    with pytest.raises(diecast.DtypeError, match=text) as caught:
+        diecast.quantize_for(CONFIG, **given, device="host")
+    assert caught.value.fix

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstdio>
 #include <new>
+#include <string>
 
 #include "allocate.h"
 #include "ops.h"
@@ -17,8 +18,20 @@ int find_name(PyObject* name, PyObject* const* known, std::size_t count, bool by
   return -1;
 }
 
+// What an option of its kind may be given.
+std::string taken(const diecast_op_option& option) {
+  if (option.kind == DIECAST_FLAG) return "True or False";
+  if (option.kind != DIECAST_WORD) return "an int";
+  std::string words = "one of the texts ";
+  for (const char* at = option.words; *at != 0; ++at) {
+    if (*at == ' ') words += ',';
+    words += *at;
+  }
+  return words;
+}
+
 bool wrong_option(const char* op, const diecast_op_option& option, const char* what) {
-  raise_about("dtype_mismatch", op, option.name, what, option.what);
+  raise_about("dtype_mismatch", op, option.name, what, ("pass " + taken(option)).c_str());
   return false;
 }
 

@@ -44,6 +44,7 @@ _TORCH_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; t
 from collections.abc import Sequence
 from typing import Literal, overload
 
+import torch
 from torch import Tensor
 
 from .. import PackedLinear as _PackedLinear
@@ -95,6 +96,8 @@ def _op(name, leaves_out=(), tensor="_Tensor", returns="Any", named=None):
     function, named = getattr(diecast, name), named or {}
     types = {"device": "_Device | None", "stream": "Any", "runtime": "_Runtime | None",
              **_words(function), **named}
+    if tensor == "Tensor" and "dtype" in types:
+        types["dtype"] += " | torch.dtype"
     parts, star = [], False
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in leaves_out:

@@ -81,6 +81,22 @@ def test_a_residual_that_is_out_in_a_compiled_function():
         assert torch.equal(run(x, given), wanted + 1) and torch.equal(given, wanted)
 
 
+def test_an_outputs_type_is_torchs_or_a_word():
+    packed = PackedLinear.pack(*weight(32, 64)[:2])
+    x = torch.ones(3, 64, dtype=torch.bfloat16)
+    wanted = packed.linear(x, ONE, dtype="f32")
+    assert wanted.dtype is torch.float32
+
+    def call(x):
+        return packed.linear(x, ONE, dtype=torch.float32)
+
+    for run in (call, torch.compile(call, fullgraph=True, backend="aot_eager")):
+        assert torch.equal(run(x), wanted)
+    with pytest.raises(diecast.ArgumentError, match="linear: dtype = torch.int8") as caught:
+        packed.linear(x, ONE, dtype=torch.int8)
+    assert "torch.float32" in caught.value.fix
+
+
 def test_a_type_that_is_not_outs_is_refused():
     packed = PackedLinear.pack(*weight(32, 64)[:2])
     x, out = torch.zeros(3, 64, dtype=torch.bfloat16), torch.zeros(3, 32)

@@ -5,9 +5,10 @@
     y = diecast.torch.dequantize_nvfp4(data, scale, amax)
 
 Each function takes what the function of diecast of its name takes, without device, stream and
-runtime: work goes to torch's current stream. Outputs never require gradients. CPU tensors are
-refused until use_host(). torch.ops.diecast.* are the operators themselves: NAME.default returns every
-output of the op, of which one that the call has not is u8 [0], and NAME.out writes into memory.
+runtime: work goes to torch's current stream. A dtype is torch's, or a word as diecast has it.
+Outputs never require gradients. CPU tensors are refused until use_host(). torch.ops.diecast.* are the
+operators themselves: NAME.default returns every output of the op, of which one that the call has not
+is u8 [0], and NAME.out writes into memory.
 Where a program is traced with numbers for sizes, a call's errors are those of one that runs, values
 aside; torch.compile raises them as the cause of an error of its own.
 NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together, PackedLinear a packed weight.
@@ -26,6 +27,7 @@ from .._table import OPS as _OPS
 from ._ops import RENAMED as _RENAMED
 from ._ops import use_host
 from ._tensor import NVFP4Tensor
+from ._tensor import word as _word
 
 _PLACES = ("device", "stream", "runtime")
 
@@ -59,6 +61,8 @@ def _function(op):
         for name in op.inputs:
             if name not in given:
                 raise _ArgumentError("missing_buffer", f"{op.name}: {name} is not given", f"pass {name}")
+        if isinstance(dtype := keywords.get("dtype"), _torch.dtype):
+            keywords["dtype"] = _word(dtype, op.name)
         there = _shapes.present(op, given, keywords)
         outs = _outputs_given(op, out, keywords, there)
         keywords = {_RENAMED.get(name, name): value for name, value in keywords.items()}

@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import Literal, overload
 
+import torch
 from torch import Tensor
 
 from .. import PackedLinear as _PackedLinear
@@ -53,7 +54,7 @@ def dequantize_nvfp4(
     device_rows: Tensor | None = ...,
     *,
     out: Tensor | None = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
     cols: int = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
     profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
@@ -70,7 +71,7 @@ def fp4_dequantize(
     decode: Tensor,
     *,
     out: Tensor | None = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
     block_size: int = ...,
     tile_size: int = ...,
 ) -> Tensor: ...
@@ -99,7 +100,7 @@ def dequantize_mx(
     *,
     out: Tensor | None = ...,
     format: Literal["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"] = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
     cols: int = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
     square: bool = ...,
@@ -161,7 +162,7 @@ def gemm_nvfp4(
     *,
     out: Tensor | None = ...,
     scratch: Tensor | None = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
     path: Literal["own", "cublaslt", "auto", "unpacked"] = ...,
     a_row_scaled: bool = ...,
@@ -323,7 +324,7 @@ def linear(
     weights: int = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
     settled: bool = ...,
     fast: bool = ...,
 ) -> Tensor: ...
@@ -348,7 +349,7 @@ def linear_experts(
     form: Literal["indexed", "contiguous", "masked"] = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
 ) -> Tensor: ...
 
 @overload
@@ -371,7 +372,7 @@ def linear_experts(
     form: Literal["indexed", "contiguous", "masked"] = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
 ) -> tuple[Tensor, ...]: ...
 
 @overload
@@ -384,7 +385,7 @@ def combine_experts(
     out: Tensor | None = ...,
     out_unexpected: None = ...,
     experts: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
 ) -> Tensor: ...
 
 @overload
@@ -397,5 +398,5 @@ def combine_experts(
     out: Tensor | None = ...,
     out_unexpected: Tensor,
     experts: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
 ) -> tuple[Tensor, ...]: ...

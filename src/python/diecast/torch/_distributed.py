@@ -162,7 +162,8 @@ def quantize_master_weights(model_weights, master_weights, start_offsets, group=
     transpose_nvfp4's, whatever manual_post_all_gather_processing says.
 
     Every rank calls it, with the same weights, or none. Raises subclasses of diecast.Error. All ranks
-    fail together: the others say which rank was wrong, and why.
+    fail together: the others say which rank was wrong, and why. What torch raises of the group (a rank
+    ended, or did not come in time) is raised as it is; the weights are unfinished then.
     """
     del manual_post_all_gather_processing
     group = dist.group.WORLD if group is None else group
