@@ -200,6 +200,13 @@ def test_read_only_inputs_are_fine_and_outputs_are_not(matrix):
         diecast.amax(x, out=out, **HOST)
 
 
+def test_a_prepared_op_knows_its_device(matrix):
+    x = matrix(4, 64)
+    run, wanted = diecast.prepare("quantize_nvfp4", x, **HOST), diecast.quantize_nvfp4(x, **HOST)
+    for made in (run(x), run(x, device="host"), run(x, out=tuple(map(numpy.empty_like, wanted)))):
+        assert all(map(same_bytes, wanted, made))
+
+
 def test_one_place_calls_many_functions_by_the_same_names(matrix):
     x = matrix(4, 64)
     prepared = diecast.prepare("quantize_nvfp4", x, **HOST)

@@ -92,6 +92,11 @@ bool Call::parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
   return true;
 }
 
+void Call::work_on_host() {
+  static PyObject* const host = PyUnicode_InternFromString("host");
+  if (device_ == nullptr) device_ = host;
+}
+
 // False: there is nothing of this name, or an exception is set.
 bool Call::take_keyword(Keyword keyword, PyObject* value, bool fixed) {
   if (keyword < 0 || (fixed && keyword >= kFirstOption && keyword < kFirstOther)) return false;

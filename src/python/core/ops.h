@@ -58,7 +58,8 @@ class Call {
   }
   // `fixed`: the options of a prepared op, which the call may not name. False: an exception is set.
   bool parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names, const Options* fixed);
-  bool read_given();  // the tensors that are named
+  void work_on_host();  // after parse(): where no device is named
+  bool read_given();    // the tensors that are named
   // Reads tensors and makes the outputs that are left out. `allocates`: for preparing, false.
   bool ready(bool allocates);
   bool finish_place() { return place_of(place, device_, stream_, given_, given_count_, name()); }

@@ -13,6 +13,7 @@ struct Prepared {
   diecast_handle handle = 0;
   Options options;  // whose words are the op's own
   Plans plans;
+  bool on_host = false;
 };
 
 void end(PyObject* capsule) {
@@ -25,7 +26,9 @@ void end(PyObject* capsule) {
                                        Py_ssize_t count, PyObject* names) {
   if (PyErr_Occurred() != nullptr) return nullptr;
   Call call(*prepared.op);
-  if (!call.parse(arguments, count, names, &prepared.options) || !call.ready(true)) return nullptr;
+  if (!call.parse(arguments, count, names, &prepared.options)) return nullptr;
+  if (prepared.on_host) call.work_on_host();
+  if (!call.ready(true)) return nullptr;
   const auto launch = [&] {
     return diecast_op_run(prepared.handle, call.tensors(), &prepared.options, call.place.stream);
   };
@@ -50,8 +53,8 @@ PyMethodDef run_method = {
     "run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)),
     METH_FASTCALL | METH_KEYWORDS,
     "run($self, *tensors, out=None, device=None, stream=None)\n--\n\n"
-    "Runs the prepared op on tensors like those that it was prepared for. It compiles, loads and\n"
-    "waits for nothing. Raises subclasses of diecast.Error.\n"};
+    "Runs the prepared op on tensors like those that it was prepared for, and on that device. It\n"
+    "compiles, loads and waits for nothing. Raises subclasses of diecast.Error.\n"};
 
 }  // namespace
 
@@ -69,6 +72,7 @@ PyObject* prepare(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
   auto* const prepared = new Prepared;
   prepared->op = op;
   prepared->options = call.options();
+  prepared->on_host = call.place.host;
   const Ref self(PyCapsule_New(prepared, nullptr, end));
   if (!self) return nullptr;
   const int code = without_gil([&] {
