@@ -123,12 +123,14 @@ def copy(tensor):
 
 
 def same(a, b):
-    """Whether two tensors have the same bytes; on a GPU, the same values."""
+    """Whether two tensors have the same bytes."""
     if _root(a) != _root(b) or not (_root(b) or hasattr(b, "tobytes")):
         raise DtypeError("dtype_mismatch", f"{type(b).__name__} stands for {type(a).__name__}",
                          "have the reference return what the kernel makes")
     if _root(a) == "torch":
-        return bool(sys.modules["torch"].equal(a, b))
+        torch = sys.modules["torch"]
+        bytes_ = [one.detach().flatten().contiguous().view(torch.uint8) for one in (a, b)]
+        return (a.dtype, a.shape) == (b.dtype, b.shape) and torch.equal(*bytes_)
     return a.tobytes() == b.tobytes()
 
 
@@ -147,8 +149,11 @@ def difference(name, got, wanted, types):
     for size in reversed(got.shape):
         at, rest = divmod(at, size)
         place.insert(0, rest)
+    values = [one[tuple(place)] for one in (got, wanted)]
+    if _root(got) == "torch":
+        values = [value.item() for value in values]
     return (f" in {count} of the {len(gaps)} elements of {name}, the most at {place}: "
-            f"it is {got[tuple(place)]}, the reference has {wanted[tuple(place)]}")
+            f"it is {values[0]}, the reference has {values[1]}")
 
 
 def _elements(tensor):
