@@ -3,6 +3,9 @@
 #include <diecast/compile/hints.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+
 namespace diecast {
 namespace {
 
@@ -107,6 +110,48 @@ TEST(Hints, NameTheHeaderOfWhatEveryKernelCalls) {
   EXPECT_EQ(hint(kGpu, "k.cu(1): error: identifier \"from_f32\" is undefined"), convert);
   EXPECT_EQ(hint(kHost, "k.cu:1:1: error: 'math' has not been declared"),
             ": add #include <diecast/device/math/math.h>");
+}
+
+TEST(Hints, NameTheDeviceHeaderThatDeclaresAName) {
+  for (const auto& [name, header] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"block_sum", "threads/block_join.h"},
+           {"RowWalk", "threads/row_walk.h"},
+           {"warp_prefix_sum", "threads/prefix_sum.h"},
+           {"grid_barrier", "threads/grid_barrier.h"},
+           {"store_streaming", "memory/vector.h"},
+           {"bf16x2", "numbers/x2.h"},
+           {"quotient", "numbers/quotient.h"},
+           {"ScaleLayout", "scales/scale_layout.h"}}) {
+    const std::string wanted = cat(": if ", name,
+                                   " is that of a device header, add #include "
+                                   "<diecast/device/",
+                                   header, ">");
+    EXPECT_EQ(hint(kHost, cat("k.cu:1:1: error: '", name, "' was not declared in this scope")),
+              wanted);
+    EXPECT_EQ(hint(kGpu, cat("k.cu(1): error: identifier \"", name, "\" is undefined")), wanted);
+  }
+}
+
+TEST(Hints, NameTheHeaderOfAFunctionThatMathLacks) {
+  const std::string math = ": <diecast/device/math/math.h> has all functions of math";
+  for (const char* log : {"k.cu:1:1: error: 'rsqrt' is not a member of 'diecast::math'",
+                          "k.cu:1:1: error: no member named 'rsqrt' in namespace 'diecast::math'"})
+    EXPECT_EQ(hint(kHost, log), math);
+  EXPECT_EQ(hint(kGpu, "k.cu(1): error: namespace \"diecast::math\" has no member \"rsqrt\""),
+            math);
+}
+
+TEST(Hints, SayOfWhichTypesTheSmallerOfTwoIs) {
+  const std::string one =
+      ": min and max take two numbers of one type, and a size is an i64: min(rows, i64{8})";
+  for (const char* log :
+       {"k.cu:1:1: error: call of overloaded 'min(diecast::i64&, int)' is ambiguous",
+        "k.cu:1:1: error: call to 'max' is ambiguous"})
+    EXPECT_EQ(hint(kHost, log), one);
+  EXPECT_EQ(hint(kGpu,
+                 "k.cu(1): error: more than one instance of overloaded function \"min\" "
+                 "matches the argument list:"),
+            one);
 }
 
 TEST(Hints, SayOfOtherNamesWhatTheHostHas) {

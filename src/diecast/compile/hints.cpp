@@ -1,6 +1,7 @@
 // Reading compilers' logs for habits of CUDA; see hints.h.
 #include <diecast/base/text.h>
 #include <diecast/compile/hints.h>
+#include <diecast/template/embedded_file.h>
 
 #include <algorithm>
 
@@ -101,6 +102,26 @@ std::string instead_of(std::string_view name) {
   return "";
 }
 
+// Whether a line of a device header declares a function or type of this name.
+bool declares(std::string_view line, std::string_view name) {
+  if (line.starts_with("DIECAST_DEVICE")) return says(line, cat(" ", name, "("));
+  if (line.starts_with("struct ")) return says(line, cat(" ", name, " {"));
+  return line.starts_with(cat("using ", name, " ="));
+}
+
+// What to include for a name that a device header declares.
+std::string header_of(std::string_view name) {
+  if (name.empty()) return "";
+  for (const EmbeddedFile* file = embedded_files(); file->name != nullptr; ++file) {
+    const std::string_view path = file->name;
+    const std::string_view text(reinterpret_cast<const char*>(file->bytes), file->size);
+    if (path.starts_with("device/") &&
+        std::ranges::any_of(split(text, '\n'), [&](auto line) { return declares(line, name); }))
+      return cat("if ", name, " is that of a device header, add #include <diecast/", path, ">");
+  }
+  return "";
+}
+
 std::string hint_on_host(std::string_view log) {
   if (says_one_of(log, {"conflicting specifiers in declaration", "conflicts with 'extern'",
                         "previous 'extern' declaration"}))
@@ -127,8 +148,16 @@ std::string hint_of(BuildKind build, const Target& target, std::string_view log)
            "&x[i] where a function deduces T*, and each variable with an auto of its own";
   if (says(log, "has \"C\" linkage"))
     return ": CUDA has a function of the kernel's name, so give the file another";
-  if (const std::string ours = instead_of(undeclared_name(log)); !ours.empty())
-    return cat(": ", ours);
+  if (says_one_of(log, {"is not a member of 'diecast::math'", "in namespace 'diecast::math'",
+                        "namespace \"diecast::math\" has no member"}))
+    return ": <diecast/device/math/math.h> has all functions of math";
+  if (says_one_of(log, {"call of overloaded 'min(", "call of overloaded 'max(",
+                        "call to 'min' is ambiguous", "call to 'max' is ambiguous",
+                        "overloaded function \"min\"", "overloaded function \"max\""}))
+    return ": min and max take two numbers of one type, and a size is an i64: min(rows, i64{8})";
+  const std::string_view name = undeclared_name(log);
+  for (const std::string& ours : {instead_of(name), header_of(name)})
+    if (!ours.empty()) return cat(": ", ours);
   if (const std::string hint = target.is_host() ? hint_on_host(log) : ""; !hint.empty())
     return hint;
   if (says(log, "uses too much shared data"))
