@@ -33,7 +33,8 @@ constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
 
 // Rows of experts one behind another, from row 5 on and to beyond the last.
 Routing offsets() {
-  constexpr std::int32_t kCounts[] = {0, 1, 63, 64, 65, 0, 127, 128, 129, 192, 193, 256, 257};
+  constexpr std::int32_t kCounts[] = {0,   1,   32,  33,  63,  64,  65, 0,
+                                      127, 128, 129, 192, 193, 256, 257};
   Routing out = {5};
   while (static_cast<std::int64_t>(out.size()) <= kExperts)
     out.push_back(out.back() + kCounts[out.size() % std::size(kCounts)]);
@@ -157,34 +158,41 @@ Bindings plain_layer(std::string_view form, int split) {
   return Bindings().set("FORM", form).set("SPLIT", split).set("HAS_BIAS", false);
 }
 
+// M_TILE and WARPGROUPS.
+struct Tile {
+  int rows, warpgroups;
+};
+
 class LinearExpertsWgmma : public ExpertsOnHopper {
  protected:
-  void expect(const Bindings& layer, const std::vector<int>& m_tiles, const Routing& routing) {
+  void expect(const Bindings& layer, const std::vector<Tile>& tiles, const Routing& routing) {
     std::vector<LinearKernel::Tunes> tunes;
-    for (const int m_tile : m_tiles) tunes.push_back({{"M_TILE", m_tile}});
+    for (const Tile& tile : tiles)
+      tunes.push_back({{"M_TILE", tile.rows}, {"WARPGROUPS", tile.warpgroups}});
     expect_same("linear_experts_wgmma", layer, tunes, routing);
   }
 };
 
 TEST_F(LinearExpertsWgmma, HasTheBitsOfLinearExpertsWhateverItsTile) {
-  expect(plain_layer("contiguous", 1), {64, 128, 192, 256}, offsets());
-  expect(plain_layer("contiguous", 2), {64, 128}, offsets());
+  expect(plain_layer("contiguous", 1), {{32, 4}, {64, 4}, {64, 2}, {128, 2}, {192, 2}, {256, 2}},
+         offsets());
+  expect(plain_layer("contiguous", 2), {{32, 4}, {64, 2}, {128, 2}}, offsets());
 }
 
 TEST_F(LinearExpertsWgmma, TakesAllRowsOfOneExpert) {
-  expect(plain_layer("contiguous", 1), {64, 256}, offsets_of_one());
+  expect(plain_layer("contiguous", 1), {{64, 4}, {64, 2}, {256, 2}}, offsets_of_one());
 }
 
 TEST_F(LinearExpertsWgmma, TouchesNoRowThatOffsetsOrCountsNameByMistake) {
-  expect(plain_layer("contiguous", 1), {128, 256}, bad_offsets());
-  expect(plain_layer("masked", 1), {64, 256}, counts());
+  expect(plain_layer("contiguous", 1), {{64, 4}, {128, 2}, {256, 2}}, bad_offsets());
+  expect(plain_layer("masked", 1), {{64, 4}, {64, 2}, {256, 2}}, counts());
 }
 
 TEST_F(LinearExpertsWgmma, HasTheBiasAndTheFactorsOfTheExpert) {
   for (const char* activation : {"relu2", "silu_and_mul", "swiglu_oai"})
-    expect(plain_layer("contiguous", 1).set("ACTIVATION", activation).set("HAS_BIAS", true), {256},
-           offsets());
-  expect(plain_layer("masked", 4).set("ACTIVATION", "silu_and_mul"), {128}, counts());
+    expect(plain_layer("contiguous", 1).set("ACTIVATION", activation).set("HAS_BIAS", true),
+           {{64, 4}, {256, 2}}, offsets());
+  expect(plain_layer("masked", 4).set("ACTIVATION", "silu_and_mul"), {{32, 4}, {128, 2}}, counts());
 }
 
 class LinearExpertsFew : public ExpertsOnHopper {

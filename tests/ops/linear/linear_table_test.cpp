@@ -156,10 +156,36 @@ TEST(LinearTable, OnHopperHasKernelsForFewAndForManyRowsOfAnExpert) {
   for (const RoutingForm form :
        {RoutingForm::indexed, RoutingForm::contiguous, RoutingForm::masked}) {
     for (const LinearKernel& one : LinearExpertsRequest{.form = form}.table(hopper)) {
-      const bool many = form != RoutingForm::indexed && one.most_rows > 16;
+      const bool many = form != RoutingForm::indexed && one.most_rows > 13;
       EXPECT_EQ(one.wanted.name, many ? "linear_experts_wgmma" : "linear_experts_few");
       EXPECT_EQ(one.mapped(), many);
     }
+  }
+}
+
+// The soonest tiles on an H200 where rows are drawn, by rows of an expert on average.
+TEST(LinearTable, OnHopperHasTheTilesOfExpertsThatWereTheSoonest) {
+  struct Measured {
+    int split;
+    std::int64_t rows;
+    std::string_view name;
+    std::int64_t m_tile, warpgroups;  // 0: the template's own
+  };
+  for (const Measured& one :
+       {Measured{1, 8, "linear_experts_few", 16, 0}, Measured{1, 16, "linear_experts_wgmma", 64, 4},
+        Measured{1, 48, "linear_experts_wgmma", 64, 4},
+        Measured{2, 24, "linear_experts_wgmma", 32, 4},
+        Measured{4, 24, "linear_experts_wgmma", 32, 4},
+        Measured{2, 48, "linear_experts_wgmma", 64, 2},
+        Measured{4, 128, "linear_experts_wgmma", 128, 0}}) {
+    SCOPED_TRACE(cat(one.rows, " rows in ", one.split));
+    const auto table =
+        LinearExpertsRequest{.form = RoutingForm::contiguous, .split = one.split}.table(
+            hopper_of(132));
+    const KernelWanted& wanted = table[soonest_of(table, {one.rows, 4096, 7168})].wanted;
+    EXPECT_EQ(wanted.name, one.name);
+    EXPECT_EQ(wanted.bindings.find("M_TILE")->number, one.m_tile);
+    if (one.warpgroups != 0) EXPECT_EQ(wanted.bindings.find("WARPGROUPS")->number, one.warpgroups);
   }
 }
 

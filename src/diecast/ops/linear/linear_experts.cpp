@@ -106,14 +106,16 @@ std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& de
   if (device.cc != 90) return {serve(kAnyRows, kName, {{"M_TILE", by_id ? 8 : 32}})};
   // Experts have more and fewer rows than their average: most of them should fit in a tile.
   std::vector<LinearKernel> out = {serve(6, kFew, {{"M_TILE", 8}, {"STAGES", 2}}),
-                                   serve(16, kFew, {{"M_TILE", 16}, {"STAGES", 2}})};
+                                   serve(by_id ? 16 : 13, kFew, {{"M_TILE", 16}, {"STAGES", 2}})};
   if (by_id) {
     out.push_back(serve(kAnyRows, kFew, {{"M_TILE", 32}, {"N_TILE", 128}, {"STAGES", 3}}));
     return out;
   }
-  out.push_back(serve(48, kMany, {{"M_TILE", 64}}));
   // Sums of parts take as many registers as sums of twice the rows.
-  out.push_back(serve(kAnyRows, kMany, {{"M_TILE", split > 1 ? 128 : 256}}));
+  if (split > 1) out.push_back(serve(26, kMany, {{"M_TILE", 32}, {"WARPGROUPS", 4}}));
+  const bool parts = split > 1;
+  out.push_back(serve(56, kMany, {{"M_TILE", 64}, {"WARPGROUPS", parts ? 2 : 4}}));
+  out.push_back(serve(kAnyRows, kMany, {{"M_TILE", parts ? 128 : 256}}));
   return out;
 }
 
