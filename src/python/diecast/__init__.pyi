@@ -452,6 +452,7 @@ def linear_experts(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] = ...,
+    fast: bool = ...,
     device: _Device | None = ...,
     stream: Any = ...,
     runtime: _Runtime | None = ...,

@@ -58,7 +58,8 @@ class PackedLinear:
         counts [experts]. expert_map, i32, says which weight each id stands for; -1: none.
         out_unexpected, i32 [1], given with out, gets the number of ids added that are neither an
         expert's nor -1. options: those of diecast.linear_experts, which this calls: form, activation,
-        split, dtype, out, out_unexpected, device, stream, runtime."""
+        split, dtype, fast, out, out_unexpected, device, stream, runtime. fast: as of linear, where routing
+        is offsets or counts."""
         return self._ops.linear_experts(x, self.data, factor, routing, bias, expert_map, **self._weight(),
                                         **options)
 

@@ -41,7 +41,7 @@ class LinearExpertsOnGpu : public GpuDeviceTest {
     return {.data = x_->data_pointer(), .dtype = DType::bf16, .shape = {rows, kDepth}};
   }
   // All rows of x under one expert's weight, by `linear`.
-  std::vector<std::uint8_t> dense(std::int64_t expert) {
+  std::vector<std::uint8_t> dense(std::int64_t expert, int split) {
     const auto size = static_cast<std::int64_t>(tiles_.size()) / kExperts;
     const DeviceBuffer out(*device_, kRows * kRowBytes);
     linear(*test_runtime(), x(kRows),
@@ -49,13 +49,14 @@ class LinearExpertsOnGpu : public GpuDeviceTest {
             .data = packed_->data_pointer() + expert * size,
             .bytes = size},
            factors(), {.data = out.data_pointer(), .shape = {kRows, kCols}},
-           {.split = 2, .device = device_})
+           {.split = split, .device = device_})
         .value();
     return out.bytes();
   }
-  // owner: the expert of each row, -1: none. As many of the first rows of x.
+  // owner: the expert of each row, -1: none. As many of the first rows of x. Weights are in two
+  // parts, and sums in as many as this.
   void expect_rows(RoutingForm form, const std::vector<std::int32_t>& routing,
-                   const std::vector<std::int64_t>& owner) {
+                   const std::vector<std::int64_t>& owner, bool fast = false, int split = 2) {
     const DeviceBuffer of(*device_, routing.data(), 4 * routing.size());
     const auto rows = static_cast<std::int64_t>(owner.size());
     const DeviceBuffer out(*device_, static_cast<std::size_t>(rows * kRowBytes));
@@ -65,12 +66,12 @@ class LinearExpertsOnGpu : public GpuDeviceTest {
                     .bytes = static_cast<std::int64_t>(tiles_.size())},
                    factors(), {form, reinterpret_cast<std::int32_t*>(of.data_pointer())},
                    {.data = out.data_pointer(), .shape = {rows, kCols}},
-                   {.split = 2, .device = device_})
+                   {.split = 2, .fast = fast, .device = device_})
         .value();
     EXPECT_TRUE(out.guards_are_whole());
     const auto got = out.bytes();
     std::vector<std::vector<std::uint8_t>> want;
-    for (std::int64_t expert = 0; expert < kExperts; ++expert) want.push_back(dense(expert));
+    for (std::int64_t expert = 0; expert < kExperts; ++expert) want.push_back(dense(expert, split));
     const std::vector<std::uint8_t> poison(kRowBytes, DeviceBuffer::kPoison);
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t expert = owner[static_cast<std::size_t>(row)];
@@ -97,6 +98,17 @@ TEST_F(LinearExpertsOnGpu, ARowHasTheBitsOfTheDenseRowInEachForm) {
   expect_rows(RoutingForm::indexed, ids, by_id);
   expect_rows(RoutingForm::contiguous, {3, 103, 103, 104, 104, 190}, by_offset);
   expect_rows(RoutingForm::masked, {0, 9, 18, 27, 36}, by_count);
+}
+
+// Of Hopper: 40 rows of an expert are summed in one part, 7 in all, and ids too.
+TEST_F(LinearExpertsOnGpu, IfFastManyRowsHaveTheBitsOfOnePart) {
+  if (device_->properties().cc != 90) GTEST_SKIP() << "kernels in one part are of Hopper alone";
+  std::vector<std::int64_t> many, few, one(kRows, 3);
+  for (std::int64_t row = 0; row < kRows; ++row) many.push_back(row < 103 ? 0 : row < 190 ? 4 : -1);
+  for (std::int64_t row = 0; row < 7 * kExperts; ++row) few.push_back(row < 33 ? 4 : -1);
+  expect_rows(RoutingForm::contiguous, {0, 103, 103, 103, 103, 190}, many, true, 1);
+  expect_rows(RoutingForm::contiguous, {0, 0, 0, 0, 0, 33}, few, true, 2);
+  expect_rows(RoutingForm::indexed, std::vector<std::int32_t>(kRows, 3), one, true, 2);
 }
 
 // Of fewer rows an expert another kernel makes them.

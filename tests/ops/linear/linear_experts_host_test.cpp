@@ -28,7 +28,7 @@ class LinearExpertsOnHost : public HostDeviceTest {
     x_.fill([&](auto, auto) { return draw(random); });
   }
   LinearExpertsOptions options() const {
-    return {.activation = Activation::silu_and_mul, .device = device_};
+    return {.activation = Activation::silu_and_mul, .fast = true, .device = device_};
   }
   PackedLinear experts() {
     return {.gated = Gated::halves,

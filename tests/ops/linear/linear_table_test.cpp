@@ -43,7 +43,10 @@ TEST(LinearTable, IsOfKernelsThatThereAreOnEveryTarget) {
             .format = Format::mxfp4, .activation = activation, .split = split};
         for (std::size_t form = 0; form < words_of(RoutingForm()).size(); ++form) {
           experts.form = static_cast<RoutingForm>(form);
-          expect_whole(experts.table(device), target);
+          for (const bool fast : {false, true}) {
+            experts.fast = fast;
+            expect_whole(experts.table(device), target);
+          }
         }
       }
     }
@@ -170,6 +173,7 @@ TEST(LinearTable, OnHopperHasTheTilesOfExpertsThatWereTheSoonest) {
     std::int64_t rows;
     std::string_view name;
     std::int64_t m_tile, warpgroups;  // 0: the template's own
+    bool fast = false;
   };
   for (const Measured& one :
        {Measured{1, 8, "linear_experts_few", 16, 0}, Measured{1, 16, "linear_experts_wgmma", 64, 4},
@@ -177,13 +181,17 @@ TEST(LinearTable, OnHopperHasTheTilesOfExpertsThatWereTheSoonest) {
         Measured{2, 24, "linear_experts_wgmma", 32, 4},
         Measured{4, 24, "linear_experts_wgmma", 32, 4},
         Measured{2, 48, "linear_experts_wgmma", 64, 2},
-        Measured{4, 128, "linear_experts_wgmma", 128, 0}}) {
+        Measured{4, 128, "linear_experts_wgmma", 128, 0},
+        Measured{2, 24, "linear_experts_wgmma", 32, 4, true},
+        Measured{2, 32, "linear_experts_wgmma", 64, 4, true},
+        Measured{2, 512, "linear_experts_wgmma", 256, 0, true}}) {
     SCOPED_TRACE(cat(one.rows, " rows in ", one.split));
-    const auto table =
-        LinearExpertsRequest{.form = RoutingForm::contiguous, .split = one.split}.table(
-            hopper_of(132));
+    const LinearExpertsRequest request{
+        .form = RoutingForm::contiguous, .split = one.split, .fast = one.fast};
+    const auto table = request.table(hopper_of(132));
     const KernelWanted& wanted = table[soonest_of(table, {one.rows, 4096, 7168})].wanted;
     EXPECT_EQ(wanted.name, one.name);
+    EXPECT_EQ(wanted.fields.find("SPLIT")->number, one.fast && one.rows > 26 ? 1 : one.split);
     EXPECT_EQ(wanted.bindings.find("M_TILE")->number, one.m_tile);
     if (one.warpgroups != 0) EXPECT_EQ(wanted.bindings.find("WARPGROUPS")->number, one.warpgroups);
   }

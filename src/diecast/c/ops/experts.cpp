@@ -120,6 +120,7 @@ struct BoundLinearExperts : line::linear_experts {
     DIECAST_CHECK(read_optional(v.options.bias, t.bias, {kName, "bias"}));
     DIECAST_TRY(const std::int64_t split, read_count(o.split, 8, kName, "split"));
     v.options.split = static_cast<int>(split);
+    v.options.fast = o.fast != 0;
     return v;
   }
   static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {

@@ -63,7 +63,8 @@
   WORD(form, RoutingForm, "what routing holds: ids, offsets or counts")                         \
   WORD(activation, Activation, "of the sums under factor and bias")                             \
   COUNT(split, 0, "parts of each sum: 1, 2, 4 or 8; 0: as N and K say")                         \
-  WORD(dtype, FloatType, "of the output, where it is left out")
+  WORD(dtype, FloatType, "of the output, where it is left out")                                 \
+  FLAG(fast, "as of linear, by offsets or counts")
 
 #define DIECAST_COMBINE_EXPERTS(TENSOR, WORD, FLAG, COUNT, REAL)                           \
   TENSOR(x, INPUT, "bf16, f16 or f32 [.., N], dense: a row for each of topk_ids")          \

@@ -90,7 +90,8 @@ LinearExpertsRequest LinearExpertsRequest::of(const Tensor& x, const PackedLinea
           .id = routing.type,
           .bias = options.bias.has_value(),
           .expert_map = routing.map.local != nullptr,
-          .unexpected = routing.unexpected != nullptr};
+          .unexpected = routing.unexpected != nullptr,
+          .fast = options.fast};
 }
 
 std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& device) const {
@@ -113,9 +114,12 @@ std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& de
   }
   // Sums of parts take as many registers as sums of twice the rows.
   if (split > 1) out.push_back(serve(26, kMany, {{"M_TILE", 32}, {"WARPGROUPS", 4}}));
-  const bool parts = split > 1;
-  out.push_back(serve(56, kMany, {{"M_TILE", 64}, {"WARPGROUPS", parts ? 2 : 4}}));
-  out.push_back(serve(kAnyRows, kMany, {{"M_TILE", parts ? 128 : 256}}));
+  LinearExpertsRequest many = *this;
+  if (fast) many.split = 1;
+  const bool parts = many.split > 1;
+  const LinearKernel::Tunes some = {{"M_TILE", 64}, {"WARPGROUPS", parts ? 2 : 4}};
+  out.push_back(LinearKernel::of(56, kMany, many, some));
+  out.push_back(LinearKernel::of(kAnyRows, kMany, many, {{"M_TILE", parts ? 128 : 256}}));
   return out;
 }
 

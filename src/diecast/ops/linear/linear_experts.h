@@ -1,6 +1,6 @@
 // A linear layer of experts: each row of x is multiplied by the weight of its expert, in one
 // launch. A row has, to the bit, what `linear` makes of it with that weight, this split and the
-// same type.
+// same type (but for LinearExpertsOptions::fast).
 #pragma once
 
 #include <diecast/base/enum_words.h>
@@ -40,8 +40,11 @@ struct ExpertRouting {
 
 struct LinearExpertsOptions {
   Activation activation = Activation::none;
-  std::optional<Tensor> bias{};      // [experts, N], as LinearOptions has one for each expert
-  int split = 0;                     // as in LinearOptions; 0: linear_split() of one expert
+  std::optional<Tensor> bias{};  // [experts, N], as LinearOptions has one for each expert
+  int split = 0;                 // as in LinearOptions; 0: linear_split() of one expert
+  // On Hopper many rows an expert, that lie together, may be summed in one part. A row's bits then
+  // depend on how many rows come with it.
+  bool fast = false;
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
@@ -71,13 +74,14 @@ struct LinearExpertsRequest {
   std::int32_t split = 1;
   DType id = DType::i32;
   bool bias = false, expert_map = false, unexpected = false;
+  bool fast = false;
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("IN", self.in), as("OUT", self.out), as("FORMAT", self.format);
     as("ACTIVATION", self.activation), as("FORM", self.form), as("SPLIT", self.split);
     as("ID", self.id), as("HAS_BIAS", self.bias), as("HAS_EXPERT_MAP", self.expert_map);
-    as("HAS_UNEXPECTED", self.unexpected);
+    as("HAS_UNEXPECTED", self.unexpected), as("fast", self.fast);
   }
   // What these operands ask for.
   static LinearExpertsRequest of(const Tensor& x, const PackedLinear& weight,

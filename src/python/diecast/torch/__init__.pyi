@@ -350,6 +350,7 @@ def linear_experts(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
+    fast: bool = ...,
 ) -> Tensor: ...
 
 @overload
@@ -373,6 +374,7 @@ def linear_experts(
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
     dtype: Literal["bf16", "f16", "f32"] | torch.dtype = ...,
+    fast: bool = ...,
 ) -> tuple[Tensor, ...]: ...
 
 @overload
