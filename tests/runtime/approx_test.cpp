@@ -43,7 +43,13 @@ TEST(Approx, HasNaNWhereTheStandardHasIt) {
   EXPECT_EQ(wrong({NAN, -INFINITY}, {-NAN, -INFINITY}), "");
   EXPECT_NE(wrong({NAN}, {1.0f}), "");
   EXPECT_NE(wrong({1.0f}, {NAN}), "");
+}
+
+TEST(Approx, HasInfinityWhereTheStandardHasIt) {
+  EXPECT_EQ(wrong({INFINITY, 1.0f}, {INFINITY, 1.0f}), "");
   EXPECT_NE(wrong({INFINITY, 1.0f}, {3e38f, 1.0f}), "");
+  EXPECT_EQ(wrong({3.0f, 1.0f}, {INFINITY, 1.0f}), "y[0] is 3, and inf by default");
+  EXPECT_EQ(wrong({INFINITY}, {-INFINITY}), "y[0] is inf, and -inf by default");
 }
 
 TEST(Approx, OfIntegersAndScalesIsNothing) {

@@ -31,9 +31,9 @@ struct Extent {
   std::uintptr_t begin = 0;
   std::int64_t rows = 0, width = 0, pitch = 0;
 };
-// Checks everything that the structure says of itself, and that rows
-// are all that is apart. Errors: invalid_argument (no shape, a negative size), shape_mismatch (more
-// dimensions than 8, beyond 63 bits, strides), missing_buffer, misaligned.
+// Checks everything that the structure says of itself, and that rows are all that is apart. Errors:
+// invalid_argument (no shape, a negative size), shape_mismatch (more dimensions than 8, beyond 63
+// bits, strides), missing_buffer, dtype_mismatch (no numbers).
 Result<Extent> check_tensor(const diecast_tensor& tensor, const TensorName& name);
 // That it lies where the device reads it. Errors: invalid_argument.
 Result<void> check_place(const diecast_tensor& tensor, const Device& device,
