@@ -116,7 +116,7 @@ const Timed* choose_among(const std::vector<const Timed*>& timed) {
 
 // Tunes that are approx and do not go by sizes have one value at all of them.
 Bindings with_approx(const Template& tmpl, std::span<const TuningRecord> records,
-                            const Bindings& given) {
+                     const Bindings& given) {
   Bindings out = given;
   const auto one_for_all = [](const Parameter& each) {
     return each.sums == Parameter::Sums::approx;
