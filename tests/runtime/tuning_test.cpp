@@ -4,6 +4,8 @@
 #include <diecast/runtime/tuning/tuning.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "fake/cuda_script.h"
 #include "runtime/tuning_samples.h"
 #include "temporary_directory.h"
@@ -79,6 +81,23 @@ TEST_F(TuningTest, TellsEachRecordThatItDoesNotBelieveOnce) {
   EXPECT_EQ(tuning_.records_of(plain(), "").size(), 1u);
   EXPECT_EQ(told_, std::vector<std::string>{cat(wrong.key(), ": THREADS cannot be \"96\"")});
   EXPECT_EQ(common_.count.ignored, 1u);
+}
+
+// Whoever prepares a kernel asks, and a process has many.
+TEST_F(TuningTest, ChecksAndSortsRecordsOnceForAllThatAsk) {
+  std::vector<TuningRecord> elsewhere;
+  for (int rows = 1; rows <= 1000; ++rows) {
+    elsewhere.push_back(record("THREADS=64 waves=1", 10, rows));
+    elsewhere.back().device = "Other_GPU/90/64";
+  }
+  tuning_.add(std::move(elsewhere));
+  const auto seconds_of = [&](int times) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < times; ++i) (void)chosen();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const double first = seconds_of(1);
+  EXPECT_LT(seconds_of(20), first);
 }
 
 TEST_F(TuningTest, ReadsTheFilesOfItsOptions) {

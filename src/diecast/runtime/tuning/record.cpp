@@ -227,13 +227,23 @@ Result<TuningFile> read_tuning_file(const std::string& path) {
 }
 
 std::vector<TuningRecord> merge_tuning_records(std::vector<TuningRecord> records) {
-  const auto order = [](const TuningRecord& r) {
-    return std::tuple(r.key(), r.outcome != Outcome::differs, -r.samples, r.ns, r.spread,
-                      r.outcome);
+  struct Keyed {
+    std::string key;
+    TuningRecord record;
   };
-  std::ranges::sort(records, {}, order);
-  const auto same = [](const TuningRecord& a, const TuningRecord& b) { return a.key() == b.key(); };
-  records.erase(std::unique(records.begin(), records.end(), same), records.end());
+  std::vector<Keyed> all;
+  all.reserve(records.size());
+  for (TuningRecord& record : records) all.push_back({record.key(), std::move(record)});
+  const auto order = [](const Keyed& one) {
+    const TuningRecord& r = one.record;
+    return std::tuple(std::string_view(one.key), r.outcome != Outcome::differs, -r.samples, r.ns,
+                      r.spread, r.outcome);
+  };
+  std::ranges::sort(all, {}, order);
+  const auto same = [](const Keyed& a, const Keyed& b) { return a.key == b.key; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  records.clear();
+  for (Keyed& one : all) records.push_back(std::move(one.record));
   return records;
 }
 

@@ -57,12 +57,14 @@ std::vector<TuningRecord> Tuning::records_of(const Specialization& specializatio
     const auto found = records_.find(tmpl->name());
     if (found == records_.end()) return out;
     TemplateRecords& of = found->second;
-    for (TuningRecord& record : std::exchange(of.unchecked, {})) {
-      const auto checked = check_tuning_record(record, tmpl);
-      if (checked) of.checked.push_back(std::move(record));
-      if (!checked) wrong.push_back(cat(record.key(), ": ", checked.error().what));
+    if (!of.unchecked.empty()) {
+      for (TuningRecord& record : std::exchange(of.unchecked, {})) {
+        const auto checked = check_tuning_record(record, tmpl);
+        if (checked) of.checked.push_back(std::move(record));
+        if (!checked) wrong.push_back(cat(record.key(), ": ", checked.error().what));
+      }
+      of.checked = merge_tuning_records(std::move(of.checked));
     }
-    of.checked = merge_tuning_records(std::move(of.checked));
     std::ranges::copy_if(of.checked, std::back_inserter(out), [&](const TuningRecord& record) {
       return record.kernel == kernel && (device.empty() || record.device == device);
     });
