@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -168,6 +169,17 @@ TEST(IgnoreList, OfSixtyOneLayersIsShort) {
                    "model.embed_tokens", "model.layers.61.*", "mtp.*"}));
   EXPECT_LT(list({"*.experts.*"}).size(), 100u);
   EXPECT_LT(list({"*.7.*.q_a_proj.*"}).size(), 100u);
+}
+
+// A name is whatever a file says.
+TEST(IgnoreList, OfANameOfManyPartsIsMadeAtOnce) {
+  std::string inside = "model.layers.0.";
+  for (int i = 0; i < 3000; ++i) inside += "a.";
+  const EngineModules modules{{inside + "q", "model.layers.1.q"}, {inside + "k", "tower.a"}};
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ignore_list(modules), (Names{"*.k", "lm_head", "mtp.*", "tower.*"}));
+  EXPECT_EQ(ignore_patterns(modules).size(), 4u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 }  // namespace

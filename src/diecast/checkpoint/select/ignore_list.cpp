@@ -20,39 +20,58 @@ std::vector<std::string_view> ends_of(std::string_view name) {
   return out;
 }
 
+// Whether a name goes on behind a path.
+template <class Names>
+bool goes_on(const Names& names, std::string_view path) {
+  const std::string inside = cat(path, ".");
+  const auto first = names.lower_bound(inside);
+  return first != names.end() && first->starts_with(inside);
+}
+
+// Whether one of the modules is the path or stands in it.
+bool hold(const std::set<std::string>& modules, const std::string& path) {
+  return modules.contains(path) || goes_on(modules, path);
+}
+
+// Modules' names, and their ends that begin at a component: a name has as many as components, where
+// all that is in it would be the square of that.
+class ModuleNames {
+ public:
+  explicit ModuleNames(const std::set<std::string>& names) : names_(names) {
+    for (const std::string_view name : names)
+      for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
+        ends_.insert(name.substr(dot + 1));
+  }
+  bool end_in(std::string_view end) const {
+    return ends_.contains(end) || names_.contains(std::string(end));
+  }
+  // Whether one has it between components: ".self_attn.q_proj.".
+  bool have_inside(std::string_view path) const { return goes_on(ends_, path); }
+
+ private:
+  const std::set<std::string>& names_;
+  std::set<std::string_view, std::less<>> ends_;  // of what is behind their dots
+};
+
 class IgnoreList {
  public:
-  explicit IgnoreList(const EngineModules& modules) : modules_(modules) {
-    for (const std::string& name : modules.quantized) {
-      for (const std::string_view end : ends_of(name)) ends_.insert(end);
-      // What stands in a layer, from any of its components on: ".self_attn.q_proj.".
-      for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
-        for (std::size_t next = name.find('.', dot + 1); next != name.npos;
-             next = name.find('.', next + 1))
-          middles_.insert(std::string_view(name).substr(dot + 1, next - dot - 1));
-    }
-  }
+  explicit IgnoreList(const EngineModules& modules)
+      : modules_(modules), quantized_(modules.quantized) {}
 
   std::set<std::string> entries() const {
     std::set<std::string> out;
-    if (!holds_quantized("lm_head")) out.insert("lm_head");
-    if (!holds_quantized("mtp")) out.insert("mtp.*");
+    if (!hold(modules_.quantized, "lm_head")) out.insert("lm_head");
+    if (!hold(modules_.quantized, "mtp")) out.insert("mtp.*");
     for (const std::string& name : modules_.others) out.insert(entry_of(name));
     return out;
   }
 
  private:
-  bool holds_quantized(const std::string& path) const {
-    const auto first = modules_.quantized.lower_bound(path + ".");
-    return modules_.quantized.contains(path) ||
-           (first != modules_.quantized.end() && first->starts_with(path + "."));
-  }
-
   // The shortest path to `name` on which nothing is quantized.
   std::string free_path(const std::string& name) const {
     for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
       const std::string path = name.substr(0, dot);
-      if (!holds_quantized(path)) return path;
+      if (!hold(modules_.quantized, path)) return path;
     }
     return name;
   }
@@ -62,12 +81,12 @@ class IgnoreList {
     const std::string weight = path + std::string(kWeightSuffix);
     const auto layer = layer_part(weight);  // none: the path is a layer, or outside
     if (path != name) {
-      if (layer && !middles_.contains(inside(*layer))) return cat("*.", inside(*layer), ".*");
+      if (layer && !quantized_.have_inside(inside(*layer))) return cat("*.", inside(*layer), ".*");
       return path + ".*";
     }
     if (!layer) return name;
     for (const std::string_view end : ends_of(inside(*layer)))
-      if (!ends_.contains(end)) return cat("*.", end);
+      if (!quantized_.end_in(end)) return cat("*.", end);
     return name;
   }
 
@@ -77,7 +96,7 @@ class IgnoreList {
   }
 
   const EngineModules& modules_;
-  std::set<std::string_view, std::less<>> ends_, middles_;  // of quantized modules' names
+  const ModuleNames quantized_;
 };
 
 // Adds what engines make of several modules.
@@ -118,11 +137,7 @@ EngineModules engine_modules(const Plan& plan) {
   add_fused(out.quantized);
   add_fused(out.others);
   // A table beside weights, or in a module that has some.
-  std::erase_if(out.others, [&](const std::string& module) {
-    const auto first = out.quantized.lower_bound(module + ".");
-    return out.quantized.contains(module) ||
-           (first != out.quantized.end() && first->starts_with(module + "."));
-  });
+  std::erase_if(out.others, [&](const std::string& module) { return hold(out.quantized, module); });
   return out;
 }
 
@@ -138,20 +153,18 @@ std::string escaped(std::string_view name) {
 }
 
 // The shortest end of a path in which nothing is quantized, wherever it stands.
-std::string_view free_end(std::string_view path, const std::set<std::string>& quantized) {
-  for (const std::string_view end : ends_of(path)) {
-    const std::string inside = cat(".", end, ".");
-    if (std::ranges::none_of(quantized, [&](const std::string& module) {
-          return cat(".", module, ".").find(inside) != std::string::npos;
-        }))
+std::string_view free_end(std::string_view path, const std::set<std::string>& quantized,
+                          const ModuleNames& names) {
+  for (const std::string_view end : ends_of(path))
+    if (!hold(quantized, std::string(end)) && !names.end_in(end) && !names.have_inside(end))
       return end;
-  }
   return path;
 }
 
 }  // namespace
 
 std::vector<std::string> ignore_patterns(const EngineModules& modules) {
+  const ModuleNames quantized(modules.quantized);
   std::vector<std::string> out;
   for (const std::string& entry : ignore_list(modules)) {
     const std::string_view text = entry;
@@ -162,7 +175,7 @@ std::vector<std::string> ignore_patterns(const EngineModules& modules) {
     }
     std::string_view path = text.substr(anywhere ? 2 : 0);
     if (inside) path.remove_suffix(2);
-    if (!anywhere) path = free_end(path, modules.quantized);
+    if (!anywhere) path = free_end(path, modules.quantized, quantized);
     const bool bank = path.ends_with("experts");  // engines ask for the experts in it
     out.push_back(cat("re:(.*\\.)?", escaped(path), inside ? "\\..*" : bank ? "(\\..*)?$" : "$"));
   }
