@@ -181,7 +181,8 @@ TEST(Expression, SyntaxErrorsShowTheLineAndTheColumn) {
       "diecast: parse_error: k.cu:3:1: there is no function `ceildiv`; did you mean `ceil_div`?\n"
       "  ceildiv(a, b)\n"
       "  ^\n"
-      "  fix: the functions are min, max, ceil_div, align_up and bits");
+      "  fix: the functions are min, max, ceil_div, align_up and bits; bits(f32) / 8 is an f32's "
+      "bytes");
   EXPECT_EQ(parse_error("a $ b"),
             "diecast: parse_error: k.cu:3:3: \"$\" is not part of the language\n"
             "  a $ b\n"

@@ -36,7 +36,8 @@ TEST(HeaderParser, ARequirementSpeaksOfWhatIsKnownBeforeCompiling) {
             "diecast: parse_error: k.cu:4:9: `rows` is known only at launch\n"
             "  require rows % 16 == 0\n"
             "          ^\n"
-            "  fix: this must be known before compiling: use names in UPPER CASE");
+            "  fix: this must be known before compiling: use names in UPPER CASE; `size rows "
+            "divisible 16` promises a multiple, and an assert in the code checks the rest");
   EXPECT_EQ(first_line(error_of("tune int waves = 1\nrequire waves < 3")),
             "diecast: parse_error: k.cu:3:9: `waves` is known only at launch");
   EXPECT_EQ(first_line(error_of("arg x in f32 [1] align sm_count")),

@@ -200,7 +200,7 @@ Result<ExpressionParser::NodePointer> ExpressionParser::call(const Token& functi
       *new std::vector<std::string>{"min", "max", "ceil_div", "align_up", "bits"};
   return tokens_.error(
       function, cat("there is no function ", function.shown(), did_you_mean(function.text, names)),
-      "the functions are min, max, ceil_div, align_up and bits");
+      "the functions are min, max, ceil_div, align_up and bits; bits(f32) / 8 is an f32's bytes");
 }
 
 Result<ExpressionParser::NodePointer> ExpressionParser::bits_of() {

@@ -189,11 +189,15 @@ Result<void> HeaderParser::check_expression_name(const Expression::Name& name, c
                                                  Use use) const {
   const Use needs = needed_use(name.name);
   if (needs <= use) return {};
-  if (needs != Use::never)
+  if (needs != Use::never) {
+    std::string fix = "use sizes and names in UPPER CASE";
+    if (use == Use::fact) fix = "this must be known before compiling: use names in UPPER CASE";
+    if (use == Use::fact && needs == Use::shape)
+      fix += cat("; `size ", name.name,
+                 " divisible 16` promises a multiple, and an assert in the code checks the rest");
     return error_at(line_at(place), name.column, cat("`", name.name, "` is known only at launch"),
-                    use == Use::fact
-                        ? "this must be known before compiling: use names in UPPER CASE"
-                        : "use sizes and names in UPPER CASE");
+                    std::move(fix));
+  }
   for (const Parameter& parameter : template_->parameters_)
     for (const Value& value : parameter.allowed)
       if (parameter.type == ParameterType::enumeration && value.word == name.name)
