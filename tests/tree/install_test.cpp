@@ -1,5 +1,6 @@
 // What a reader does with an installed diecast: find_package, ten lines of C++, and the snippets of
 // the README pages, compiled and run.
+#include <diecast/base/version.h>
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -184,6 +185,20 @@ TEST_F(Install, IsFoundByPkgConfig) {
   EXPECT_NE(run({"env", "LD_LIBRARY_PATH=" + (folder_ / "prefix/lib").string(), program})
                 .find("quantize_nvfp4\n"),
             std::string::npos);
+}
+
+TEST_F(Install, IsFoundByAProgramOfC) {
+  if (::system("pkg-config --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no pkg-config";
+  std::ofstream(folder_ / "engine.c") << "#include <diecast/c.h>\n#include <stdio.h>\n"
+                                         "int main(void) { return puts(diecast_version()) < 0; }\n";
+  const std::string program = (folder_ / "engine").string();
+  run({"sh", "-c",
+       "PKG_CONFIG_PATH=$(dirname $(find " + (folder_ / "prefix").string() +
+           " -name diecast_c.pc)) && export PKG_CONFIG_PATH && " DIECAST_CXX_COMPILER " -x c " +
+           program + ".c -x none $(pkg-config --cflags --libs diecast_c) -o " + program});
+  EXPECT_EQ(
+      run({"env", "LD_LIBRARY_PATH=" + (folder_ / "prefix/lib").string(), program}),
+      cat(DIECAST_VERSION_MAJOR, ".", DIECAST_VERSION_MINOR, ".", DIECAST_VERSION_PATCH, "\n"));
 }
 
 TEST_F(Install, CompilesAndRunsTheSnippetsOfEveryPage) {

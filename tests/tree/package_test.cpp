@@ -28,12 +28,14 @@ class Package : public ::testing::Test {
     std::ofstream(build_ + "/src/diecastTargets.cmake") << targets;
   }
   // "", or what find_package said.
-  std::string found(const std::string& words, const std::vector<std::string>& options = {}) {
-    std::filesystem::create_directories(folder_ / "user");
-    std::ofstream(folder_ / "user/CMakeLists.txt")
-        << "cmake_minimum_required(VERSION 3.22)\nproject(user LANGUAGES CXX)\n"
+  std::string found(const std::string& words, const std::vector<std::string>& options = {},
+                    const std::string& language = "CXX") {
+    const std::string user = folder_ / ("user_of_" + language);
+    std::filesystem::create_directories(user);
+    std::ofstream(user + "/CMakeLists.txt")
+        << "cmake_minimum_required(VERSION 3.22)\nproject(user LANGUAGES " << language << ")\n"
         << "find_package(diecast " << words << ")\n";
-    std::vector<std::string> all = {"-S", folder_ / "user", "-B", folder_ / "user/build",
+    std::vector<std::string> all = {"-S", user, "-B", user + "/build",
                                     "-Ddiecast_DIR=" + build_ + "/src"};
     all.insert(all.end(), options.begin(), options.end());
     const auto run = cmake(all);
@@ -47,13 +49,14 @@ class Package : public ::testing::Test {
 
 constexpr const char* kLibrary = "add_library(diecast::diecast INTERFACE IMPORTED)\n";
 constexpr const char* kCheckpoint = "add_library(diecast::checkpoint INTERFACE IMPORTED)\n";
+constexpr const char* kC = "add_library(diecast::c INTERFACE IMPORTED)\n";
 
 TEST_F(Package, HasTheComponentThatWasBuilt) {
   configure("OFF", std::string(kLibrary) + kCheckpoint);
   EXPECT_EQ(found("0.1 REQUIRED"), "");
   EXPECT_EQ(found("0.1 REQUIRED COMPONENTS checkpoint"), "");
   EXPECT_NE(found("REQUIRED COMPONENTS nothing")
-                .find("this diecast has no component nothing; there is checkpoint"),
+                .find("this diecast has no component nothing; there are checkpoint and c"),
             std::string::npos);
 }
 
@@ -77,6 +80,16 @@ TEST_F(Package, AsksForTheHostDevicesLibraryOnlyWhereItIsStatic) {
   EXPECT_NE(found("REQUIRED", without), "");
   EXPECT_NE(pkg_config().find(" -lboost_context\n"), std::string::npos) << pkg_config();
   EXPECT_EQ(pkg_config().find("libboost"), std::string::npos) << pkg_config();
+}
+
+// Boost's package cannot be found in a project of C, and nobody who links the C interface needs it.
+TEST_F(Package, AsksForNothingWhereTheCInterfaceIsLinked) {
+  const std::vector<std::string> without = {"-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON",
+                                            "-DCMAKE_DISABLE_FIND_PACKAGE_Threads=ON"};
+  configure("OFF", std::string(kLibrary) + kC);
+  EXPECT_EQ(found("REQUIRED COMPONENTS c", without), "");
+  EXPECT_EQ(found("REQUIRED", without, "C"), "");
+  EXPECT_NE(found("REQUIRED", without), "");
 }
 
 }  // namespace
