@@ -35,7 +35,7 @@ TEST_F(CHandles, ThatAreClosedAreAnErrorForEverAfter) {
     EXPECT_EQ(amax(runtime, host_), diecast_invalid_argument);
     EXPECT_EQ(last_error(),
               "invalid_argument: amax: the handle is of no open runtime\n"
-              "  fix: pass the handle of a runtime that is not closed yet");
+              "  fix: pass the handle of an open runtime");
     EXPECT_EQ(diecast_close(runtime), diecast_invalid_argument);
     Handle next;  // in the same place of the table
     ASSERT_EQ(testing::open_test_runtime(next.to()), diecast_ok);

@@ -67,7 +67,7 @@ std::string_view kind_word(Kind kind) {
 
 [[gnu::cold]] Error no_object(std::string_view function, std::string_view kind) {
   return {ErrorCode::invalid_argument, cat(function, ": the handle is of no open ", kind),
-          cat("pass the handle of a ", kind, " that is not closed yet")};
+          cat("pass the handle of an open ", kind)};
 }
 
 Error in_use(std::string_view by) {
