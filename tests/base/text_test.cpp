@@ -118,6 +118,8 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("XY", candidates), "");
   EXPECT_EQ(nearest("", candidates), "");
   EXPECT_EQ(nearest("COLS", {}), "");
+  EXPECT_EQ(nearest("n", std::vector<std::string>{"T", "m", "N"}), "N");  // not any other letter
+  EXPECT_EQ(nearest("n", std::vector<std::string>{"T", "m"}), "");
 }
 
 TEST(Nearest, IsOfferedInOneForm) {

@@ -121,7 +121,8 @@ std::string quote(std::string_view text, std::size_t limit) {
 
 std::string_view nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string_view best;
-  std::size_t best_distance = word.size() < 4 ? 2 : 1 + word.size() / 3;
+  std::size_t best_distance =
+      word.size() < 4 ? std::min<std::size_t>(word.size(), 2) : 1 + word.size() / 3;
   const auto starts_alike = [&](std::string_view other) {  // to the letter's case
     return !word.empty() && !other.empty() && word[0] == other[0];
   };
