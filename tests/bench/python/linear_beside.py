@@ -188,11 +188,13 @@ def experts(count, topk, cols, depth, all_tokens):
         routing, form = (ids, "indexed") if by_id else (offsets.int(), "contiguous")
         to = out.view(tokens, topk, cols) if by_id else out
         runs = {"diecast": lambda i: ours[i % len(ours)].linear_experts(x, factors, routing, form=form, out=to)}
+        if not by_id:
+            runs["fast"] = lambda i: ours[i % len(ours)].linear_experts(x, factors, routing, form=form, out=to, fast=True)
         if theirs:
             runs["humming"] = humming_experts(theirs, x, ids, offsets, count, topk, by_id, other)
         calls = 48 if by_id else 4
         yield {"form": f"{topk} of {count} by {'id' if by_id else 'offset'}", "n": cols, "k": depth, "m": tokens,
-               **measured(runs, calls, wanted, {"diecast": out, "humming": other})}
+               **measured(runs, calls, wanted, {"diecast": out, "fast": out, "humming": other})}
 
 
 def humming_experts(layers, x, ids, offsets, count, topk, by_id, out):

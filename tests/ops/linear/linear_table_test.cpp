@@ -166,7 +166,8 @@ TEST(LinearTable, OnHopperHasKernelsForFewAndForManyRowsOfAnExpert) {
   }
 }
 
-// The soonest tiles on an H200 where rows are drawn, by rows of an expert on average.
+// The soonest tiles on an H200 by rows of an expert on average, where rows are drawn; of 64 rows
+// where all experts have as many.
 TEST(LinearTable, OnHopperHasTheTilesOfExpertsThatWereTheSoonest) {
   struct Measured {
     int split;
@@ -178,6 +179,7 @@ TEST(LinearTable, OnHopperHasTheTilesOfExpertsThatWereTheSoonest) {
   for (const Measured& one :
        {Measured{1, 8, "linear_experts_few", 16, 0}, Measured{1, 16, "linear_experts_wgmma", 64, 4},
         Measured{1, 48, "linear_experts_wgmma", 64, 4},
+        Measured{1, 64, "linear_experts_wgmma", 64, 4},
         Measured{2, 24, "linear_experts_wgmma", 32, 4},
         Measured{4, 24, "linear_experts_wgmma", 32, 4},
         Measured{2, 48, "linear_experts_wgmma", 64, 2},

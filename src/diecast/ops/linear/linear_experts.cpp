@@ -118,7 +118,7 @@ std::vector<LinearKernel> LinearExpertsRequest::table(const DeviceProperties& de
   if (fast) many.split = 1;
   const bool parts = many.split > 1;
   const LinearKernel::Tunes some = {{"M_TILE", 64}, {"WARPGROUPS", parts ? 2 : 4}};
-  out.push_back(LinearKernel::of(56, kMany, many, some));
+  out.push_back(LinearKernel::of(parts ? 56 : 64, kMany, many, some));
   out.push_back(LinearKernel::of(kAnyRows, kMany, many, {{"M_TILE", parts ? 128 : 256}}));
   return out;
 }
