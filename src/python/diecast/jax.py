@@ -5,9 +5,10 @@ on NVIDIA's GPUs.
     data, scale, amax = jax.jit(diecast.jax.quantize_nvfp4)(x)
 
 Each function takes what the function of diecast of its name takes, without out, device, stream and
-runtime. Kernels are compiled when a call is traced, for JAX's default backend. What is wrong with its
-options, shapes and types is raised there as diecast's errors. What only values tell, such as row offsets
-that descend, is JAX's runtime error with the same text and fix.
+runtime. A dtype is JAX's, or a word as diecast has it. Kernels are compiled when a call is traced, for
+JAX's default backend. What is wrong with its options, shapes and types is raised there as diecast's
+errors. What only values tell, such as row offsets that descend, is JAX's runtime error with the same
+text and fix.
 On a GPU XLA may put calls into CUDA graphs. Inputs of i64 need jax_enable_x64. There are no gradients.
 jax.export takes sizes that are numbers, with disabled_checks=[DisabledSafetyCheck.custom_call("diecast")].
 """
@@ -27,6 +28,14 @@ _TARGET = "diecast"
 _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
           "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e8m0": "float8_e8m0fnu"}
 _ATTRIBUTES = {str: str, bool: bool, int: _numpy.int64, float: _numpy.float64}
+
+
+def _word(dtype):
+    """diecast's word for a type of JAX or numpy. What is none stays."""
+    if isinstance(dtype, str):
+        return dtype
+    name = _jax.numpy.dtype(dtype).name
+    return next((word for word, kind in _TYPES.items() if kind == name), name)
 
 
 def _stand_in(place, like, gpu):
@@ -83,6 +92,8 @@ def _function(op):
         if keywords.get("accumulate"):
             raise _ArgumentError("not_supported", f"{op.name}: JAX arrays cannot be accumulated in",
                                  "leave accumulate off")
+        if "dtype" in keywords and "dtype" in known:
+            keywords["dtype"] = _word(keywords["dtype"])
         for name, array in arrays.items():
             _check_array(op, name, array)
         scratch = _prepare(op, arrays, keywords)

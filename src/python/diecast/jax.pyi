@@ -1,6 +1,7 @@
 # Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
+import numpy
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -36,7 +37,7 @@ def dequantize_nvfp4(
     decode: ArrayLike | None = ...,
     device_rows: ArrayLike | None = ...,
     *,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
     cols: int = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
     profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
@@ -52,7 +53,7 @@ def fp4_dequantize(
     scale: ArrayLike,
     decode: ArrayLike,
     *,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
     block_size: int = ...,
     tile_size: int = ...,
 ) -> Array: ...
@@ -75,7 +76,7 @@ def dequantize_mx(
     device_rows: ArrayLike | None = ...,
     *,
     format: Literal["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"] = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
     cols: int = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
     square: bool = ...,
@@ -132,7 +133,7 @@ def gemm_nvfp4(
     bias: ArrayLike | None = ...,
     *,
     scratch: ArrayLike | None = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
     layout: Literal["linear", "s128x4", "s8x4"] = ...,
     path: Literal["own", "cublaslt", "auto", "unpacked"] = ...,
     a_row_scaled: bool = ...,
@@ -256,7 +257,7 @@ def linear(
     weights: int = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
     settled: bool = ...,
     fast: bool = ...,
 ) -> Array: ...
@@ -278,7 +279,7 @@ def linear_experts(
     form: Literal["indexed", "contiguous", "masked"] = ...,
     activation: Literal["none", "silu_and_mul", "swiglu_oai", "relu2"] = ...,
     split: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
     fast: bool = ...,
 ) -> Array: ...
 
@@ -289,5 +290,5 @@ def combine_experts(
     expert_map: ArrayLike | None = ...,
     *,
     experts: int = ...,
-    dtype: Literal["bf16", "f16", "f32"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] | numpy.dtype[Any] | type[Any] = ...,
 ) -> Array: ...

@@ -59,11 +59,16 @@ def use_host(on: bool = ...) -> None: ...
 
 
 _JAX_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
+import numpy
 from jax import Array
 from jax.typing import ArrayLike
 '''
+
+
+# Types of elements that a framework's functions take beside diecast's words, by its type of tensors.
+_DTYPES = {"Tensor": "torch.dtype", "ArrayLike": "numpy.dtype[Any] | type[Any]"}
 
 
 def _parameter(parameter, types):
@@ -96,8 +101,8 @@ def _op(name, leaves_out=(), tensor="_Tensor", returns="Any", named=None):
     function, named = getattr(diecast, name), named or {}
     types = {"device": "_Device | None", "stream": "Any", "runtime": "_Runtime | None",
              **_words(function), **named}
-    if tensor == "Tensor" and "dtype" in types:
-        types["dtype"] += " | torch.dtype"
+    if tensor in _DTYPES and "dtype" in types:
+        types["dtype"] += f" | {_DTYPES[tensor]}"
     parts, star = [], False
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in leaves_out:

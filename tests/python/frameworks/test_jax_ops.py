@@ -88,6 +88,17 @@ def test_types_are_jaxs():
     assert diecast.jax.dequantize_mx(data, scale).dtype == jax.numpy.bfloat16
 
 
+def test_an_outputs_type_is_jaxs_or_a_word():
+    made = diecast.jax.quantize_nvfp4(matrix(4, 64))
+    for dtype in ("f16", jax.numpy.float16, jax.numpy.dtype("float16"), numpy.float16):
+        assert diecast.jax.dequantize_nvfp4(*made, dtype=dtype).dtype == jax.numpy.float16
+    assert diecast.jax.dequantize_nvfp4(*made, dtype=jax.numpy.bfloat16).dtype == jax.numpy.bfloat16
+    for dtype in (jax.numpy.int8, jax.numpy.int32):
+        with pytest.raises(diecast.ArgumentError, match="dtype = ") as caught:
+            diecast.jax.dequantize_nvfp4(*made, dtype=dtype)
+        assert caught.value.fix == "dtype is one of bf16, f16, f32"
+
+
 def test_within_a_program_and_over_a_batch():
     @jax.jit
     def layer(x):
