@@ -52,7 +52,9 @@ TEST(Draw, OfTheThirdKindSumsSquaresBesideAMidpoint) {
       double largest = 0, small = 0;
       for (std::size_t i = 0; i < 32; ++i) {
         const double square = all[row * 32 + i] * all[row * 32 + i];
-        if (square > 1) EXPECT_EQ(largest, 0) << row;
+        if (square > 1) {
+          EXPECT_EQ(largest, 0) << row;
+        }
         (square > 1 ? largest : small) += square;
       }
       int power = 0;
