@@ -60,7 +60,9 @@ TEST(NamePatterns, RefuseWhatIsNoExpressionOrNotRead) {
                             R"(\x41)",
                             R"([\D])",
                             "a{1001}",
-                            "(((a{20}){20}){20})"}) {
+                            "(((a{20}){20}){20})",
+                            "(a?b?c?d?){500}",
+                            "((a*)*){11}"}) {
     NamePatterns patterns;
     const auto added = patterns.add(cat("re:", entry));
     ASSERT_FALSE(added) << entry;
@@ -77,6 +79,22 @@ TEST(NamePatterns, RefuseWhatIsNoExpressionOrNotRead) {
 // A search that goes back for each choice would never end here.
 TEST(NamePatterns, TakeNoLongerForNestedRepetitions) {
   EXPECT_FALSE(matches("re:(a*)*(a|aa)+(a+)+b$", std::string(2000, 'a')));
+}
+
+// Of a group that may be empty, each repetition without end makes glibc read twice as long.
+TEST(NamePatterns, AreReadInNoTime) {
+  const auto repeated = [](std::string_view part, int times) {
+    std::string out = "re:";
+    for (int i = 0; i < times; ++i) out += part;
+    return out;
+  };
+  for (const char* loop : {"(a?.*)*", "(a?)+", "(a|b*){2,}", "(?:a*)*?"}) {
+    EXPECT_TRUE(matches(repeated(loop, 5))) << loop;
+    NamePatterns patterns;
+    EXPECT_EQ(patterns.add(repeated(loop, 60)).error().code, ErrorCode::not_supported) << loop;
+  }
+  EXPECT_TRUE(matches(repeated(R"(\w{0,20}\W?)", 40)));
+  EXPECT_TRUE(matches(repeated("(a*)?", 60)));
 }
 
 }  // namespace

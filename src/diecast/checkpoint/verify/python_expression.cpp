@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace diecast {
 namespace {
 
 constexpr std::size_t kMost = 1000;
+// glibc writes repetitions out, and for each group that repeats without end and may be empty it
+// takes twice as long to read an expression.
+constexpr std::size_t kMostWrittenOut = 2000, kMostLoops = 10;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -24,6 +28,15 @@ const ClassEscape* class_escape(char name) {
   return found == std::end(kClasses) ? nullptr : found;
 }
 
+// Of a part of an expression that is written out: characters, and groups that repeat without end.
+struct Part {
+  std::size_t size = 0, loops = 0;
+  void add(const Part& other, std::size_t times = 1) {
+    size += times * other.size;
+    loops += times * other.loops;
+  }
+};
+
 class Translation {
  public:
   explicit Translation(std::string_view text) : text_(text) {}
@@ -31,7 +44,9 @@ class Translation {
   Result<std::string> run() {
     if (text_.size() > kMost) return refused("is too long");
     while (!at_end()) DIECAST_CHECK(take());
-    if (depth_ != 0) return refused("has a parenthesis without its partner");
+    if (open_.size() != 1) return refused("has a parenthesis without its partner");
+    if (open_[0].size > kMostWrittenOut || open_[0].loops > kMostLoops)
+      return refused("repeats too often");
     return std::move(out_);
   }
 
@@ -61,12 +76,11 @@ class Translation {
       case '*':
       case '+':
       case '?':
-        return repeat(std::string(1, c));
+        return repeat(std::string(1, c), c != '?');
       case '{':
         return take_braces();
       case ')':
-        if (depth_-- == 0) return refused("has a parenthesis without its partner");
-        return put(")", true);
+        return close_group();
       case '}':
         return put("\\}", true);
       default:
@@ -78,6 +92,9 @@ class Translation {
   Result<void> put(std::string_view posix, bool repeats) {
     out_ += posix;
     may_repeat_ = repeats;
+    is_group_ = false;
+    last_ = {1, 0};
+    open_.back().add(last_);
     return {};
   }
 
@@ -89,13 +106,26 @@ class Translation {
     } else if (!takes("?:") && takes("?")) {
       return refused("has a group of a kind that is not read here");
     }
-    ++depth_;
-    return put("(", false);
+    DIECAST_CHECK(put("(", false));
+    open_.emplace_back();
+    return {};
+  }
+
+  Result<void> close_group() {
+    if (open_.size() == 1) return refused("has a parenthesis without its partner");
+    const Part group = open_.back();
+    open_.pop_back();
+    DIECAST_CHECK(put(")", true));
+    open_.back().add(group);
+    last_ = group;
+    is_group_ = true;
+    return {};
   }
 
   // How little a repetition takes changes nothing of whether there is a match.
-  Result<void> repeat(std::string_view posix) {
+  Result<void> repeat(std::string_view posix, bool endless) {
     if (!may_repeat_) return refused("has a repetition of nothing");
+    if (endless && is_group_) ++open_.back().loops;
     if (!takes("?") && takes("+")) return refused("has a repetition that gives nothing back");
     return put(posix, false);
   }
@@ -119,9 +149,10 @@ class Translation {
     }
     const std::size_t first = least.value_or(0), last = most.value_or(first);
     if (last < first) return refused("has a repetition of fewer times than of its least");
-    copies_ *= std::max<std::size_t>(last, 1);
-    if (copies_ > kMost) return refused("repeats too often");
-    return repeat(cat("{", first, range ? "," : "", range && most ? cat(last) : "", "}"));
+    open_.back().add(last_, std::max<std::size_t>(last, 1) - 1);
+    if (last > kMost || open_.back().size > kMostWrittenOut) return refused("repeats too often");
+    return repeat(cat("{", first, range ? "," : "", range && most ? cat(last) : "", "}"),
+                  range && !most);
   }
 
   Result<void> take_escape() {
@@ -168,8 +199,10 @@ class Translation {
 
   const std::string_view text_;
   std::string out_;
-  std::size_t at_ = 0, depth_ = 0, copies_ = 1;
-  bool may_repeat_ = false;
+  std::size_t at_ = 0;
+  std::vector<Part> open_{1};  // groups, all of it the first
+  Part last_;                  // what a repetition is of
+  bool may_repeat_ = false, is_group_ = false;
 };
 
 }  // namespace
