@@ -95,6 +95,16 @@ TEST(Gaps, AreWeightsThatAModuleCannotBeWithout) {
   EXPECT_EQ(without({"layers.3.mlp.gate."}), gone("model.layers.3.mlp.gate"));
 }
 
+TEST(Gaps, AreNoPartnersOfAnAttentionsGate) {
+  const ModelFolder model{"gated", R"({"num_hidden_layers": 2})", R"(
+    model.embed_tokens.weight [256,64]
+    model.layers.{0..1}.self_attn.{qkv,gate,o}_proj.weight [64,64]
+    model.layers.{0..1}.mlp.{gate,up,down}_proj.weight [64,64])"};
+  EXPECT_EQ(without({}, model.config, model), Told{});
+  EXPECT_EQ(without({"0.self_attn.gate"}, model.config, model).size(), 1u);
+  EXPECT_EQ(without({"0.mlp.up"}, model.config, model).size(), 1u);
+}
+
 TEST(Gaps, AreNoKeysThatLayersShare) {
   const ModelFolder model{"gemma", R"({"num_hidden_layers": 3, "num_kv_shared_layers": 1})", R"(
     model.embed_tokens.weight [256,64]

@@ -1,5 +1,6 @@
 // Who shares an amax, asked of plans for headers alone.
 #include <checkpoint/plan_fixture.h>
+#include <diecast/base/text.h>
 
 #include <algorithm>
 
@@ -75,6 +76,43 @@ TEST(Plan, ProjectionsThatEnginesFuseShareOneAmaxUnderTheirOtherNames) {
   EXPECT_TRUE(plan.notes.empty());
 }
 
+// Each module of gates is fused by one engine in its own way; those of others stand alone.
+TEST(Plan, GatesShareTheAmaxOfTheAttentionThatEnginesFuseThemWith) {
+  const auto groups = [](const std::vector<std::string>& roles) {
+    std::vector<std::string> names;
+    for (const std::string& role : roles) names.push_back(cat("l.0.a.", role, ".weight"));
+    std::vector<std::string> out;
+    for (const auto& group : group_names(plan_quantize(weights(names)).value())) {
+      out.emplace_back();
+      for (const std::string& name : group)
+        out.back() += cat(out.back().empty() ? "" : " ", name.substr(6, name.size() - 13));
+    }
+    return out;
+  };
+  using Groups = std::vector<std::string>;
+  EXPECT_EQ(groups({"q_proj", "k_proj", "v_proj", "g_proj", "o_proj"}),
+            (Groups{"g_proj", "k_proj q_proj v_proj", "o_proj"}))
+      << "Step-3.7, Laguna";
+  EXPECT_EQ(groups({"q_proj", "k_proj", "v_proj", "b_proj", "f_a_proj", "g_a_proj", "g_b_proj"}),
+            (Groups{"b_proj f_a_proj g_a_proj k_proj q_proj v_proj", "g_b_proj"}))
+      << "GLM-5-Next";
+  EXPECT_EQ(groups({"q_proj", "k_proj", "v_proj", "b_proj", "f_a_proj", "g_proj"}),
+            Groups{"b_proj f_a_proj g_proj k_proj q_proj v_proj"})
+      << "Kimi-K3";
+  EXPECT_EQ(groups({"q_a_proj", "kv_a_proj_with_mqa", "g_proj", "q_b_proj"}),
+            (Groups{"g_proj kv_a_proj_with_mqa q_a_proj", "q_b_proj"}))
+      << "Kimi-K3's compressed attention";
+  EXPECT_EQ(groups({"q_proj", "k_proj", "v_proj", "b_proj", "f_proj", "g_proj"}),
+            (Groups{"b_proj k_proj q_proj v_proj", "f_proj", "g_proj"}))
+      << "Bailing-MoE-V3";
+  EXPECT_EQ(groups({"q_proj", "k_proj", "v_proj", "g_proj", "a_proj", "b_proj"}),
+            (Groups{"a_proj", "b_proj", "g_proj k_proj q_proj v_proj"}))
+      << "OLMo-Hybrid";
+  EXPECT_EQ(groups({"wq_du", "wk_dv", "wv_dv", "wr_du", "wo_ud"}),
+            (Groups{"wk_dv wq_du wr_du wv_dv", "wo_ud"}))
+      << "Inkling";
+}
+
 TEST(Plan, QkvOfGroupedQueryAttentionShareInSpiteOfTheirRows) {
   const Plan plan = plan_quantize(header_of({{"l.0.a.q_proj.weight", StoredDType::bf16, {64, 32}},
                                              {"l.0.a.k_proj.weight", StoredDType::bf16, {16, 32}},
@@ -95,6 +133,17 @@ TEST(Plan, LoneHalvesAreCountedWhereOtherModulesHaveBoth) {
                 "2 modules, \"l.1.a.q_proj.weight\" and \"l.1.a.k_proj.weight\" in the first, are "
                 "scaled without v_proj"});
   EXPECT_EQ(group_names(plan).size(), 4u);
+}
+
+TEST(Plan, AGateOfAttentionLacksNoPartnerThatMlpsHave) {
+  const Plan plan =
+      plan_quantize(weights({"l.0.a.q_proj.weight", "l.0.a.gate_proj.weight",
+                             "l.0.m.gate_proj.weight", "l.0.m.up_proj.weight",
+                             "l.0.m.experts.0.gate_proj.weight", "l.0.m.experts.1.up_proj.weight"}))
+          .value();
+  EXPECT_EQ(plan.notes, (std::vector<std::string>{
+                            R"("l.0.m.experts.1.up_proj.weight": scaled without gate_proj)",
+                            R"("l.0.m.experts.0.gate_proj.weight": scaled without up_proj)"}));
 }
 
 TEST(Plan, HalvesThatDoNotFitTogetherShareNothing) {

@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/language_model.h>
 
 #include <algorithm>
 #include <map>
@@ -16,6 +17,14 @@ bool fit_together(const PlannedTensor& a, const PlannedTensor& b) {
          a.matrices.cols == b.matrices.cols;
 }
 
+// What alike modules are called: "self_attn." of "model.layers.0.self_attn.", "mlp.experts" of each
+// of a layer's experts.
+std::string_view kind_of(std::string_view module) {
+  const std::string_view bank = expert_bank(module), name = bank.empty() ? module : bank;
+  const auto layer = layer_part(name);
+  return layer ? layer->inside : name;
+}
+
 // The families of a plan, and what is to be noted of them, counted.
 class Families {
  public:
@@ -25,7 +34,7 @@ class Families {
     members_[{of.module, of.family}].push_back(tensor);
     for (const std::string_view role : of.family->roles()) {
       if (plan_.tensors[tensor].name == cat(of.module, role, kWeightSuffix))
-        roles_[of.family].insert(role);
+        roles_[{kind_of(of.module), of.family}].insert(role);
     }
   }
 
@@ -51,24 +60,27 @@ class Families {
       return;
     }
     plan_.groups.push_back(members);
+    const auto& roles = roles_[{kind_of(of.module), of.family}];
     std::vector<std::string> present, missing;
     for (const std::string_view role : of.family->roles()) {
       const std::string name = cat(of.module, role, kWeightSuffix);
       const bool found = std::any_of(members.begin(), members.end(),
                                      [&](std::size_t i) { return plan_.tensors[i].name == name; });
       if (found) present.push_back(quote(name));
-      // A role that no module of the model has is no loss.
-      if (!found && roles_[of.family].contains(role)) missing.emplace_back(role);
+      // A role that no module of this kind has is no loss.
+      if (!found && roles.contains(role)) missing.emplace_back(role);
     }
     if (missing.empty()) return;
     auto& seen = alone_[join(missing, " and ")];
     if (seen.second++ == 0) seen.first = join(present, " and ");
   }
 
+  using Key = std::pair<std::string_view, const ProjectionFamily*>;
+
   Plan& plan_;
-  std::map<std::pair<std::string_view, const ProjectionFamily*>, std::vector<std::size_t>> members_;
-  std::map<const ProjectionFamily*, std::set<std::string_view>> roles_;  // that there are
-  std::map<std::string, std::pair<std::string, std::size_t>> alone_;     // by what is missing
+  std::map<Key, std::vector<std::size_t>> members_;                   // by module
+  std::map<Key, std::set<std::string_view>> roles_;                   // by kind of module
+  std::map<std::string, std::pair<std::string, std::size_t>> alone_;  // by what is missing
 };
 
 }  // namespace

@@ -94,6 +94,36 @@ std::vector<ModelFolder> mixture_folders() {
   ! model.layers.0.block_sparse_moe.experts.{0..1}.{w1,w3}.weight [32,64]
   ! model.layers.0.block_sparse_moe.experts.{0..1}.w2.weight [64,32]
     lm_head.weight [256,64])"},
+      {"kimi_k3", R"({"model_type": "kimi_k3", "num_hidden_layers": 2})", R"(
+    model.embed_tokens.weight [256,64]
+  ! model.layers.0.self_attn.{q,k,v,f_a,b,g,o}_proj.weight [64,64]
+    model.layers.0.self_attn.f_b_proj.weight [64,64]
+  ! model.layers.1.self_attn.{q_a_proj,q_b_proj,kv_a_proj_with_mqa,g_proj,o_proj}.weight [64,64]
+    model.layers.1.self_attn.kv_b_proj.weight [64,64]
+  ! model.layers.{0..1}.mlp.{gate,up,down}_proj.weight [64,64]
+    lm_head.weight [256,64])"},
+      {"bailing_moe_v3", R"({"model_type": "bailing_moe_v3", "num_hidden_layers": 1})", R"(
+    model.word_embeddings.weight [256,64]
+  ! model.layers.0.attention.{q,k,v,b,f,g,o}_proj.weight [64,64]
+    model.layers.0.attention.{q,k,v}_conv1d.weight [64,1,4]
+    model.layers.0.mlp.gate.weight [2,64]
+  ! model.layers.0.mlp.experts.{0..1}.{gate,up,down}_proj.weight [64,64]
+    lm_head.weight [256,64])"},
+      {"afmoe", R"({"model_type": "afmoe", "num_hidden_layers": 2})", R"(
+    model.embed_tokens.weight [256,64]
+  ! model.layers.{0..1}.self_attn.{q,k,v,o,gate}_proj.weight [64,64]
+  ! model.layers.0.mlp.{gate,up,down}_proj.weight [64,64]
+    model.layers.1.mlp.router.gate.weight [2,64]
+  ! model.layers.1.mlp.experts.{0..1}.{gate,up,down}_proj.weight [64,64]
+  ! model.layers.1.mlp.shared_experts.{gate,up,down}_proj.weight [64,64]
+    lm_head.weight [256,64])"},
+      {"step3_text", R"({"model_type": "step3_text", "num_hidden_layers": 1})", R"(
+    model.embed_tokens.weight [256,64]
+  ! model.layers.0.self_attn.o_proj.weight [64,64]
+    model.layers.0.moe.gate.weight [2,64]
+    model.layers.0.moe.{gate,up,down}_proj.weight [2,64,64]
+  ! model.layers.0.share_expert.{gate,up,down}_proj.weight [64,64]
+    lm_head.weight [256,64])"},
       {"glm4_moe", R"({"model_type": "glm4_moe", "num_hidden_layers": 1})", R"(
     model.embed_tokens.weight [256,64]
   ! model.layers.0.self_attn.{q,k,v,o}_proj.weight [64,64]

@@ -36,6 +36,11 @@ constexpr Needed kNeeded[] = {{"gate_proj", "up_proj"},
                               {"q_a_proj", "q_b_proj"},
                               {"q_a_proj", "kv_a_proj_with_mqa"}};
 
+// Its "gate_proj" gates what it gives, without partners.
+bool is_attention(const Names& roles) {
+  return roles.contains("o_proj") || roles.contains("q_proj") || roles.contains("qkv_proj");
+}
+
 bool is_key_or_value(std::string_view role) {
   return role == "k_proj" || role == "v_proj" || role == "wk" || role == "wv";
 }
@@ -151,8 +156,10 @@ class Gaps {
   }
 
   void check_needed(const std::string& module, const Names& roles) {
-    for (const auto& [there, needed] : kNeeded)
+    for (const auto& [there, needed] : kNeeded) {
+      if (there == "gate_proj" && is_attention(roles)) continue;
       if (roles.contains(there) && !roles.contains(needed)) add_gone(module, needed);
+    }
   }
 
   // What at least as many modules have is no special part of theirs.
