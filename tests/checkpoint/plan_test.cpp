@@ -12,6 +12,8 @@ TEST(Plan, QuantizesFloatingPointMatricesOfLayers) {
   EXPECT_EQ(shaped(StoredDType::f32, {16, 16}), "quantize: ");
   EXPECT_EQ(shaped(StoredDType::bf16, {64}), "copy: rank 1");
   EXPECT_EQ(shaped(StoredDType::f16, {4, 16, 16}), "copy: rank 3");
+  EXPECT_EQ(shaped(StoredDType::f16, {4, 64, 64}),
+            "copy: experts in one tensor, which engines read one by one");
   EXPECT_EQ(shaped(StoredDType::f16, {4, 16, 16}, including({"*"})), "quantize: ");
   EXPECT_EQ(shaped(StoredDType::bf16, {2, 2, 2, 16}, including({"*"})), "copy: rank 4");
   EXPECT_EQ(shaped(StoredDType::bf16, {}), "copy: rank 0");

@@ -114,19 +114,18 @@ std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::stri
     return std::string(kind);
   if (transposed_.has(tensor)) return std::string(kConv1D);
   if (tensor.shape.size() == 2 || !tensor.name.ends_with(kWeightSuffix)) return {};
-  return holds_experts(tensor.name) ? std::string(kStacked) : "rank 3";
+  return holds_experts(tensor.name) || ends_in_matrices(tensor) ? std::string(kStacked) : "rank 3";
 }
 
 std::string Decision::reason_of(const TensorInfo& tensor, const std::string& unit) const {
-  constexpr std::uint64_t kLeast = 64;  // smaller ones are states and tables
   std::string reason = reason_of_weight(tensor, unit);
   if (tensor.name.ends_with(kWeightSuffix)) return reason;
   if (tensor.shape.size() == 3 && !fused_bank(tensor.name).empty()) {
     const bool biased = has_bias(header_, tensor.name) && !stay_fused(tensor);
     return reason.empty() && biased ? std::string(kBiased) : reason;
   }
-  const bool is_weight = reason.empty() && tensor.name.find("bias") == tensor.name.npos &&
-                         std::min(tensor.shape.back(), tensor.shape.end()[-2]) >= kLeast;
+  const bool bias = tensor.name.find("bias") != tensor.name.npos;
+  const bool is_weight = reason.empty() && !bias && ends_in_matrices(tensor);
   return std::string(is_weight ? kUnnamed : "no weight");
 }
 

@@ -38,6 +38,11 @@ std::string_view fused_bank(std::string_view name) {
   return {};
 }
 
+bool ends_in_matrices(const TensorInfo& tensor) {
+  constexpr std::uint64_t kLeast = 64;
+  return std::min(tensor.shape.back(), tensor.shape.end()[-2]) >= kLeast;
+}
+
 Result<bool> lies_in_columns(const CheckpointHeader& header, std::string_view bank,
                              std::optional<std::uint64_t> hidden_size) {
   const TensorInfo* gated = part(header, bank, ".gate_up_proj");

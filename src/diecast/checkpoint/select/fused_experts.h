@@ -17,6 +17,10 @@ namespace diecast {
 // "P.experts" of P.experts.gate_up_proj, P.experts.up_proj and P.experts.down_proj; else empty.
 std::string_view fused_bank(std::string_view name);
 
+// Whether a tensor of rank 2 or more holds matrices of 64x64 or more. Smaller ones are states,
+// tables and convolutions.
+bool ends_in_matrices(const TensorInfo& tensor);
+
 // Whether a weight [outputs, inputs] lies transposed in its tensor. A gated pair [E, a, b] and
 // [E, c, d] lies in rows where a = 2d and b = c, in columns where b = 2c and a = d: never both.
 // A pair without a gate fits both; then the side of `hidden_size` tells. Errors: shape_mismatch (a
