@@ -202,6 +202,19 @@ TEST_F(VerifyForms, TellAnExpertOfWhichAPartIsGone) {
   }
 }
 
+// It takes ModelOpt's MXFP8 for its own, whose list it looks for under another name.
+TEST_F(VerifyForms, SayWhoseConfigHasTheListThatSglangReads) {
+  const Written modelopt = all_forms()[4];
+  write(modelopt);
+  const auto report =
+      after(modelopt, [](TestFile&, Json& config) { config["ignore"] = Json::array(); });
+  const auto helps = [](const VerifyFault& fault) {
+    return fault.engines == std::vector{Engine::sglang} &&
+           fault.fix == "quantize with --config sglang for it";
+  };
+  EXPECT_EQ(std::ranges::count_if(report.faults, helps), 1);
+}
+
 // Also in the names that engines' configs have for the list.
 TEST_F(VerifyForms, TellAListThatDoesNotFit) {
   for (const Written& form : all_forms()) {

@@ -122,14 +122,17 @@ std::set<std::optional<LayerForm>> SaidConfig::layers_of(const std::string& modu
   return {std::nullopt};
 }
 
+bool SaidConfig::taken_for_its_own(Engine engine) const {
+  return engine == Engine::sglang && !mixed && !fp8 &&
+         form == StoredForm{WeightFormat::mxfp8, EngineConfig::modelopt};
+}
+
 Ignored SaidConfig::ignored(Engine engine, const std::string& module) const {
   if (fp8) return fp8->ignored(module);
   if (form.config == EngineConfig::gpt_oss)  // of which nothing but the experts is quantized
     return module.ends_with(kBank) ? Ignored::no : Ignored::yes;
   Ignored listed = Ignored::no;
-  const bool taken_for_its_own = engine == Engine::sglang && !mixed &&
-                                 form == StoredForm{WeightFormat::mxfp8, EngineConfig::modelopt};
-  if (form.config == EngineConfig::sglang || taken_for_its_own) {
+  if (form.config == EngineConfig::sglang || taken_for_its_own(engine)) {
     listed = skipped_by_sglang(skipped, module);
   } else if (form.config == EngineConfig::modelopt) {
     listed = ignored_by(engine, ignore, module);

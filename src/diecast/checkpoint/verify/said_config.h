@@ -34,6 +34,8 @@ struct SaidConfig {
   std::optional<Fp8Config> fp8;     // all that is quantized is FP8
   std::vector<ConfigFault> faults;  // that it has by itself
 
+  // SGLang takes ModelOpt's MXFP8 for its own, in whose configs the list has another name.
+  bool taken_for_its_own(Engine engine) const;
   // Whether an engine leaves a module as it is.
   Ignored ignored(Engine engine, const std::string& module) const;
   // The form of a module's weight; none: it is not quantized, or FP8. As vLLM reads the config.

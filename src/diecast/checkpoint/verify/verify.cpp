@@ -50,7 +50,7 @@ class Verification {
       if (!found_.weights.empty())
         add(judged_, "config",
             cat(quote(found_.weights[0].name), " is quantized, and no config says so"),
-            "add a quantization_config to config.json");
+            "quantize the model again, without --row-scale, or add a quantization_config");
       return std::move(report_);
     }
     check_engines();
@@ -106,17 +106,19 @@ class Verification {
   }
 
   void check_listed(Engine engine, const std::string& module, bool quantized) {
-    constexpr std::string_view kFix = "quantize the model again, or correct the config's list";
+    const std::string_view fix = said_->taken_for_its_own(engine)
+                                     ? "quantize with --config sglang for it"
+                                     : "quantize the model again, or correct the config's list";
     const Ignored found = said_->ignored(engine, module);
     const std::string title = engine_title(engine);
     if (found == Ignored::fails)
       add({engine}, cat(title, " fails"),
-          cat(title, " stops at ", quote(module), ": the list names it in part"), kFix);
+          cat(title, " stops at ", quote(module), ": the list names it in part"), fix);
     else if ((found == Ignored::yes) == quantized)
       add({engine}, cat(title, quantized),
           cat(quote(module), quantized ? " is quantized, and " : " is not quantized, and ", title,
               quantized ? " is told to ignore it" : " looks for its scales"),
-          kFix);
+          fix);
   }
 
   // Engines build these without looking at a list.
