@@ -58,10 +58,11 @@ TEST_F(CheckpointFiles, AFolderThatDoesNotSayWhichIsRefused) {
             "model.safetensors.index.json\n"
             "  fix: give the path of the one you mean");
   std::filesystem::create_directory(folder_ / "none");
-  EXPECT_EQ(refused(folder_ / "none"),
-            "diecast: file_not_found: the folder \"F/none\" has neither model.safetensors nor "
-            "model.safetensors.index.json\n"
-            "  fix: give the path of a .safetensors file or of the index of several");
+  for (const char* end : {"", "/", "//"})
+    EXPECT_EQ(refused((folder_ / "none") + end),
+              "diecast: file_not_found: the folder \"F/none\" has neither model.safetensors nor "
+              "model.safetensors.index.json\n"
+              "  fix: give the path of a .safetensors file or of the index of several");
 }
 
 // What people have in place of a checkpoint, and what they are told.

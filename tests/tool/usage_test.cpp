@@ -62,6 +62,10 @@ TEST(Usage, WrongWordsAreErrorsWithAFix) {
        "diecast: invalid_argument: `diecast warm` has no option \"--jbos\"; did you mean "
        "`--jobs`?\n"
        "  fix: `diecast warm --help` shows what it takes\n"},
+      {{"quantize", "a", "b", "--device", "host"},
+       "diecast: invalid_argument: `diecast quantize` has no option \"--device\"; did you mean "
+       "`--target`?\n"
+       "  fix: `diecast quantize --help` shows what it takes\n"},
       {{"bundle", "create", "a", "-o", "b", "--tmie-limit=5"},
        "diecast: invalid_argument: `diecast bundle create` has no option \"--tmie-limit\"; did you "
        "mean `--time-limit`?\n"

@@ -128,6 +128,7 @@ std::string hub_folder(FileSystem& files, const std::string& id) {
 
 Result<CheckpointPlace> find_checkpoint(const std::string& path, FileSystem& files) {
   std::string folder = path;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();  // as shells complete it
   DIECAST_TRY(std::vector<std::string> names, names_in(files, folder));
   const auto has = [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();

@@ -37,7 +37,8 @@ std::string not_taken(const CLI::App& command, const std::string& name) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& known : option->get_lnames()) options.push_back("--" + known);
   }
-  return cat("`", name, "` has no option ", quote(word), did_you_mean(word, options));
+  const std::string in_python = word == "--device" ? "--target" : word;
+  return cat("`", name, "` has no option ", quote(word), did_you_mean(in_python, options));
 }
 
 // What the parser refused, as every other error of the program; `words` as they were typed.
