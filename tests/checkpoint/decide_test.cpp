@@ -49,6 +49,19 @@ TEST(Plan, LayersThatDraftTokensAreCopied) {
   }
 }
 
+// Each has its layers in another module of its name, where both together have none.
+TEST(Plan, EncoderAndDecoderOfNoStackBesideEachOtherAreTwoModels) {
+  const auto header =
+      weights({"encoder.embed_tokens.weight", "encoder.encoder.layers.0.mlp.up_proj.weight",
+               "decoder.embed_tokens.weight", "decoder.decoder.layers.0.mlp.up_proj.weight"});
+  const auto plan = plan_quantize(header);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message().find("several language models"), std::string::npos);
+  EXPECT_EQ(
+      decision("decoder.decoder.layers.0.mlp.up_proj.weight", including({"*.up_proj.weight"})),
+      "quantize: ");
+}
+
 TEST(Plan, ExcludeIsStrongerThanIncludeAndThatThanKeep) {
   QuantizeOptions options = including({"*.mlp.*", "model.x.weight"});
   EXPECT_EQ(decision("model.x.weight", options), "quantize: ") << "wherever it is";

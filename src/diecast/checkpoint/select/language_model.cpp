@@ -43,6 +43,7 @@ Stacks numbered_stacks(const CheckpointHeader& header) {
     layers[part->stack].insert(part->layer);
   }
   for (auto& [name, stack] : out) {
+    stack.depth = layers[name].size();
     for (const std::uint64_t layer : layers[name])
       if (!stack.drafts.contains(layer)) stack.end = std::max(stack.end, layer + 1);
   }
@@ -63,7 +64,7 @@ bool is_embedding(const TensorInfo& tensor, const ModelConfig& config) {
 struct Found {
   std::string owner;
   std::uint64_t width = 0;
-  std::vector<std::string> stacks;
+  std::vector<std::string> stacks;  // at least one
 };
 
 std::vector<std::string> stacks_of(std::string_view owner, const Stacks& stacks) {
@@ -98,8 +99,11 @@ void join_halves(std::vector<Found>& all, const Stacks& stacks) {
         cat(owner_of(one.owner + "."), owner_of(one.owner + ".").empty() ? "" : ".",
             last == "encoder" ? "decoder" : "encoder");
     if (std::ranges::find(all, other, &Found::owner) == all.end()) continue;
-    one.owner = owner_of(one.owner + ".");
-    one.stacks = stacks_of(one.owner, stacks);
+    const std::string around(owner_of(one.owner + "."));
+    std::vector<std::string> both = stacks_of(around, stacks);
+    if (both.empty()) continue;  // each has its stack further inside
+    one.owner = around;
+    one.stacks = std::move(both);
   }
 }
 
@@ -130,15 +134,6 @@ std::vector<Found> language_models(const CheckpointHeader& header, const ModelCo
 void narrow(std::vector<Found>& found, auto is_main) {
   if (found.size() > 1 && std::ranges::any_of(found, is_main))
     std::erase_if(found, [&](const Found& each) { return !is_main(each); });
-}
-
-std::uint64_t depth_of(const CheckpointHeader& header, const Found& found) {
-  std::set<std::uint64_t> layers;
-  for (const TensorInfo& tensor : header.tensors) {
-    const auto part = layer_part(tensor.name);
-    if (part && part->stack == found.stacks[0]) layers.insert(part->layer);
-  }
-  return layers.size();
 }
 
 std::optional<std::uint64_t> count_of(std::string_view stack, const ModelConfig& config) {
@@ -189,7 +184,8 @@ Result<LanguageModel> LanguageModel::find(const CheckpointHeader& header, const 
   Stacks stacks = numbered_stacks(header);
   std::vector<Found> found = language_models(header, config, stacks);
   narrow(found, [&](const Found& each) { return each.width == config.hidden_size; });
-  narrow(found, [&](const Found& each) { return depth_of(header, each) == config.layers; });
+  narrow(found,
+         [&](const Found& each) { return stacks.at(each.stacks[0]).depth == config.layers; });
   if (found.size() > 1) {
     if (must_find) return several(found);
     return out;

@@ -29,6 +29,7 @@ std::optional<LayerPart> layer_part(std::string_view name);
 struct Stack {
   std::optional<std::uint64_t> layers;  // those from this one on only draft; none: not known
   std::set<std::uint64_t> drafts;       // known as such by what they hold
+  std::uint64_t depth = 0;              // how many there are, with those that draft
   std::uint64_t end = 0;                // one more than the last layer that drafts nothing
 };
 
