@@ -5,6 +5,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/quantization_config.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace diecast::testing {
@@ -169,7 +170,11 @@ TEST_F(GptOss, ThatIsNotQuantizedAgainBecomesBf16) {
   file.tensors["model.layers.0.self_attn.o_proj.weight"] = random_tensor("BF16", {64, 64}, 9);
   QuantizeOptions options = asked();
   options.exclude = {"*.experts.*"};
-  const TestFile out = converted(file, plan_quantize(header(file), options).value());
+  const Plan plan = plan_quantize(header(file), options).value();
+  const std::string note =
+      "weights of the quantized model that are not quantized again become BF16: 2";
+  EXPECT_EQ(std::ranges::count(plan.notes, note), 1);
+  const TestFile out = converted(file, plan);
   const TestFile want = converted(file, plan_dequantize(header(file), DType::bf16).value());
   for (const Role& role : kRoles)
     EXPECT_EQ(out.tensors.at(kBank + role.name), want.tensors.at(kBank + role.name));

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kUnnamed = "a matrix whose name does not end in .weight";
 constexpr std::string_view kStacked = "experts in one tensor, which engines read one by one";
-constexpr std::string_view kBiased = "of experts with biases, for which no engine reads NVFP4";
+constexpr std::string_view kBiased = "of experts with biases, which no engine reads one by one";
 constexpr std::string_view kNoExpert = "no expert, which alone gpt-oss has in MXFP4";
 constexpr std::string_view kConv1D = "stored transposed, as Conv1D does";
 
@@ -274,7 +274,7 @@ Result<void> Decision::read_sources() {
   }
   if (kept > 0)
     plan_.notes.push_back(
-        cat(kept, " weights of the quantized model are not quantized again: they become BF16"));
+        cat("weights of the quantized model that are not quantized again become BF16: ", kept));
   if (std::string note = note_of_kept_fp8(plan_); !note.empty())
     plan_.notes.push_back(std::move(note));
   return {};
