@@ -160,6 +160,14 @@ TEST_F(Fp8Rules, MergedMatricesHaveWholeBlocksOfRows) {
   expect_loads(rows_of(kShared + "up_proj", 24));
 }
 
+TEST_F(Fp8Rules, CodesThatAreNoMatrixAreTold) {
+  const auto scalar = [](TestFile& file, Json&) {
+    file.tensors.erase(kAttention + "q_a_proj.weight");
+    file.tensors[kAttention + "q_a_proj.weight_packed"] = {"BF16", {}, "ab"};
+  };
+  expect_told(scalar, "is not what a weight is in");
+}
+
 TEST_F(Fp8Rules, ModulesAreIgnoredByWholeNames) {
   const auto plain = [](std::vector<std::string> modules, const char* key, const Json& list) {
     return [=](TestFile& file, Json& config) {

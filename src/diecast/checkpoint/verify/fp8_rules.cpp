@@ -102,6 +102,7 @@ bool in_whole_blocks(const FoundWeights& found, const FoundWeight& weight,
   if (layout.form != Fp8Form::blocks || layout.names == Fp8Names::modelopt) return true;
   const Membership of = membership(found.named, weight.name);
   const TensorInfo& tensor = *found.named.find(weight.name);
+  if (tensor.shape.size() != 2) return true;  // no matrix, which is a fault of its own
   if (of.family == nullptr || tensor.shape[0] % layout.block_rows == 0) return true;
   if (!expert_bank(weight.name).empty()) return false;
   std::string last;
