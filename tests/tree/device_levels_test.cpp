@@ -13,8 +13,9 @@ constexpr std::string_view kFolder = "templates/device/";
 
 // From the bottom up; the levels of one line do not know one another.
 const std::vector<std::vector<std::string_view>> kLevels = {
-    {"base"},   {"threads"}, {"memory"}, {"numbers"}, {"math"},
-    {"scales"}, {"blocks"},  {"groups"}, {"nvfp4", "mx", "fake", "gemm", "linear"},
+    {"base"},    {"threads"}, {"memory"},
+    {"numbers"}, {"math"},    {"scales"},
+    {"blocks"},  {"groups"},  {"nvfp4", "mx", "fake", "gemm", "linear"},
     {"tile"}};
 
 // The place of a level in that list; -1 if there is none of that name.

@@ -5,10 +5,10 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
-#include <diecast/tool/open_runtime.h>
-#include <diecast/tool/spin.h>
 #include <diecast/tool/given_files.h>
 #include <diecast/tool/given_scalars.h>
+#include <diecast/tool/open_runtime.h>
+#include <diecast/tool/spin.h>
 
 #include <cstdio>
 

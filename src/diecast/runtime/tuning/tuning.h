@@ -56,8 +56,8 @@ class Tuning {
   std::atomic<bool> has_records_{false};
   mutable ForkSafe<std::mutex> mutex_;                           // of both maps
   std::map<std::string, TemplateRecords, std::less<>> records_;  // by template
-  using Preloaded = std::pair<std::string, std::string>;  // spelling, tunes
-  std::map<Preloaded, std::string> selected_;             // what is chosen of it
+  using Preloaded = std::pair<std::string, std::string>;         // spelling, tunes
+  std::map<Preloaded, std::string> selected_;                    // what is chosen of it
   static Preloaded preloaded(const Specialization& specialization);
 };
 
