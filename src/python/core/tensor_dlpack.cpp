@@ -51,7 +51,7 @@ int TensorArgument::by_exchange(PyObject* object, const char* op, const char* na
   return take(versioned_->tensor, versioned_->flags) ? 1 : -1;
 }
 
-// The producer is asked not to wait: the op runs on the stream that it works on.
+// No stream is passed: by DLPack a producer then has its data ready for the legacy default stream.
 static Ref dlpack_capsule(PyObject* object) {
   const Ref method = attribute(object, "__dlpack__");
   if (!method) return {};
