@@ -99,12 +99,12 @@ DIECAST_KERNEL {
   if (threadIdx.x == 0) ring.make_barriers();
   __syncthreads();
   if (threadIdx.x >= kThreads) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 72 : 64));
+    fill_with_few_registers<WARPGROUPS>();
     if (threadIdx.x >= kThreads + 32) return;
     fill(ring, {routing, experts, rows, static_cast<u32>(ceil_div(weight_rows, 64 * WARPGROUPS))}, x_map,
          {packed, static_cast<u32>(ceil_div(weight_rows, 64)), depth_tiles});
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 216 : 104));
+    multiply_with_many_registers<WARPGROUPS>();
     consume(ring, depth_tiles, {bias, nullptr, out, rows, cols, PackedTile<FORMAT>::kFactor, ALPHA, LIMIT}, factor,
             reinterpret_cast<u64>(out) % 16 == 0 && cols % 8 == 0);
   }

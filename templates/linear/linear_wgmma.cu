@@ -114,13 +114,13 @@ DIECAST_KERNEL {
   if (threadIdx.x == 0) ring.make_barriers();
   cluster_barrier<CLUSTER_BLOCKS>();
   if (threadIdx.x >= kThreads) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 72 : 64));
+    fill_with_few_registers<WARPGROUPS>();
     if (threadIdx.x == kThreads) fill(ring, Work(rows, weight_rows, depth), x_map, packed, weight_rows);
     __syncwarp();
     if (APART)
       Work(rows, weight_rows, depth).for_each_tile([](u32, u32) { cluster_barrier<CLUSTER_BLOCKS>(); });  // of finish_parts()
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 216 : 104));
+    multiply_with_many_registers<WARPGROUPS>();
     const bool whole = ((reinterpret_cast<u64>(out) | reinterpret_cast<u64>(residual)) & 15) == 0 && cols % 8 == 0;
     constexpr f32 kUnit = PackedTile<FORMAT>::kFactor;
     const auto factor_at = [&](int i) DIECAST_INLINED { return ROW_FACTORS ? kUnit : factor[i] * kUnit; };

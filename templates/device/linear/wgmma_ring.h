@@ -50,6 +50,16 @@ struct WgmmaRing {
   }
 };
 
+// The warpgroup that fills gives registers to those that multiply: as many as a launch of all of them has.
+template <int Warpgroups>
+DIECAST_DEVICE void fill_with_few_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Warpgroups == 2 ? 72 : 64));
+}
+template <int Warpgroups>
+DIECAST_DEVICE void multiply_with_many_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Warpgroups == 2 ? 216 : 104));
+}
+
 // The thread that fills the ring.
 template <class Ring>
 struct RingFiller {
