@@ -1,6 +1,7 @@
 // A file becomes a file, a folder a folder with files of the same names and an index of its own.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert_outputs.h>
+#include <diecast/checkpoint/find_checkpoint.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -20,7 +21,7 @@ Result<void> ConvertOutputs::check_space(const Plan& plan, const std::string& ou
   std::string path = output;
   Descriptor folder = folder_at(path);
   if (!folder) {  // a file, or a folder that is not there yet
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    path = without_slashes(path);
     const std::size_t slash = path.rfind('/');
     path = slash == path.npos ? "." : path.substr(0, slash + 1);
     folder = folder_at(path);
@@ -45,8 +46,7 @@ Result<void> ConvertOutputs::make(const std::string& folder) {
 }
 
 Result<void> ConvertOutputs::make_folder(const std::string& output) {
-  std::string folder = output;
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const std::string folder = without_slashes(output);
   struct stat old = {};
   const int found = files_->status_at(AT_FDCWD, folder.c_str(), &old, 0);
   if (found < 0 && found != -ENOENT) return file_error("write", folder, found);

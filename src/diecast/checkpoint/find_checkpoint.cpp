@@ -126,9 +126,13 @@ std::string hub_folder(FileSystem& files, const std::string& id) {
                        cat(cache, "/models--", id.substr(0, slash), "--", id.substr(slash + 1)));
 }
 
+std::string without_slashes(std::string folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return folder;
+}
+
 Result<CheckpointPlace> find_checkpoint(const std::string& path, FileSystem& files) {
-  std::string folder = path;
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();  // as shells complete it
+  std::string folder = without_slashes(path);
   DIECAST_TRY(std::vector<std::string> names, names_in(files, folder));
   const auto has = [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();

@@ -22,6 +22,9 @@ Result<CheckpointPlace> find_checkpoint(const std::string& path, FileSystem& fil
 
 bool is_folder(FileSystem& files, const std::string& path);
 
+// A folder's path without slashes at its end, with which shells complete it.
+std::string without_slashes(std::string folder);
+
 // The folder of "org/name" in the local cache; empty: there is none.
 std::string hub_folder(FileSystem& files, const std::string& id);
 
