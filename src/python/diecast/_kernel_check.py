@@ -13,7 +13,8 @@ def check(kernel, reference, tensors, named, device, close):
     whole = kernel.runtime.specialize(kernel._spelling(parameters), kernel._where(values, device))
     points = [(spelling, dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:]))
               for spelling in kernel.variants(whole.rpartition("@ ")[2], **parameters)]
-    points = [(spelling, point) for spelling, point in points if _takes(kernel, point, values)]
+    sizes = _sizes(kernel, values)
+    points = [(spelling, point) for spelling, point in points if _takes(kernel, point, sizes)]
     if not points:
         raise ArgumentError("value_not_allowed", f"{kernel.name}: no variant takes these tensors",
                             "pass tensors of a size that is among its parameters' values")
@@ -33,12 +34,15 @@ def check(kernel, reference, tensors, named, device, close):
     return len(points)
 
 
-def _takes(kernel, point, values):
-    """Whether no size that a parameter of this variant fixes is another one in these values."""
+def _sizes(kernel, values):
+    """What these values say of sizes, by name."""
     shapes = {name: fact[5] for name, fact in kernel._facts(values).items()}
-    sizes = {size: shapes[name][d]
-             for size, (name, d) in _kernel_outputs.sizes_of(kernel._arguments, shapes).items()}
-    sizes.update(values)
+    sizes = _kernel_outputs.sizes_of(kernel._arguments, shapes)
+    return {size: shapes[name][d] for size, (name, d) in sizes.items()} | values
+
+
+def _takes(kernel, point, sizes):
+    """Whether no size that a parameter of this variant fixes is another one."""
     return all(point[size["fixed_by"]] in ("0", str(sizes.get(size["name"], point[size["fixed_by"]])))
                for size in kernel.header["sizes"] if size["fixed_by"])
 
